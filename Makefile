@@ -125,12 +125,14 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers builds-clang deps deps-check install style lint bench bench-readme clean \
+.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers builds-clang builds-static builds-fuzzers deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
 units: all $(units)
 quick: units $(targets) $(controls) $(helpers) $(tools)
-tests: quick $(statics) $(fuzzers)
+builds-static: $(statics)
+builds-fuzzers: $(fuzzers)
+tests: quick builds-static builds-fuzzers
 
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
@@ -536,15 +538,18 @@ test: deps-check
 	@$(MAKE) --no-print-directory $(jobs) quick
 	@MAPLE_CHECK_ONLY='$(QUICK)' tests/check $(O)
 
-# What few of the tests need, packages and the units under sanitizers, is built
-# while the others run, as our make was told to build.
-check: export built_beside = MAKEFLAGS='$(filter-out -j% --jobserver%,$(MAKEFLAGS))' \
+# What campaigns do not need is built while they run, as our make was told to build:
+# first what guests need, then packages, fuzzers and the units under sanitizers.
+make_beside = MAKEFLAGS='$(filter-out -j% --jobserver%,$(MAKEFLAGS))' \
 	$(MAKE) --no-print-directory $(or $(jobs),$(filter -j%,$(MAKEFLAGS))) \
-	O='$(O)' deb builds-sanitizers builds-clang \
-	asan_units='$(asan_some)' sane_also=
+	O='$(O)'
+check: export build_guests = $(make_beside) modules-qemu builds-static
+check: export build_beside = $(make_beside) deb builds-fuzzers builds-sanitizers \
+	builds-clang asan_units='$(asan_some)' sane_also=
 check: deps-check
-	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu
-	@MAPLE_CHECK_SANE='$(sane_some)' MAPLE_CHECK_BUILD="$$built_beside" tests/check $(O)
+	@$(MAKE) --no-print-directory $(jobs) quick
+	@MAPLE_CHECK_SANE='$(sane_some)' MAPLE_CHECK_GUESTS="$$build_guests" \
+		MAPLE_CHECK_BUILD="$$build_beside" tests/check $(O)
 
 # The units under sanitizers, in three builds.
 # asan: ASan and UBSan; all but the four that are themselves the program under

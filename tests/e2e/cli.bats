@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # mapletest's commands, options, errors and exit statuses; no campaign that
 # gets as far as running a program.
+#
+# beside: guests
 
 bats_require_minimum_version 1.5.0
 

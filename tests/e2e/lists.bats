@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What the tool knows and what is written about it agree: commands, options,
 # forms of report, their values; in help, manual page, completion, examples.
+#
+# beside: guests
 
 bats_require_minimum_version 1.5.0
 

@@ -292,6 +292,7 @@ needs_root() {
 	[ "$(id -u)" = 0 ] || skip "becoming another user takes root"
 }
 
+# bats test_tags=beside:guests
 @test "a user in the group may use it, another is told how to become one" {
 	needs_root
 	echo "group = 54399" >"$conf"
@@ -415,6 +416,7 @@ become_another() {
 	END
 }
 
+# bats test_tags=beside:guests
 @test "what has become another user's is left alone when its client vanishes" {
 	needs_root
 	echo "group = 54399" >"$conf"
@@ -482,6 +484,7 @@ stay() { # NUMBER SILENT|GREETED
 	kill $quiet
 }
 
+# bats test_tags=beside:guests
 @test "one user's connections leave places for another's" {
 	needs_root
 	printf 'max-clients = 8\ngroup = 54399\n' >"$conf"
@@ -512,6 +515,7 @@ hears() { # STRING: what mapled answers to standard input
 		fail "no '$1' in: $(tr -c '[:print:]' . <"$dir/answer")"
 }
 
+# bats test_tags=beside:guests
 @test "a client of another version is told both versions" {
 	start_mapled
 	# u32 99, text "9.9"
@@ -540,6 +544,7 @@ hears() { # STRING: what mapled answers to standard input
 
 # ---- mapled's own ----
 
+# bats test_tags=beside:guests
 @test "--check-config names file and line of what is wrong" {
 	run -0 "$BUILD/mapled" --check-config --config "$conf"
 	printf '# good\n\ncpus = 0,0-0 # one\nmax-clients=20\n' >"$conf"
@@ -558,6 +563,7 @@ hears() { # STRING: what mapled answers to standard input
 	[[ $output == *"$dir/none"* ]]
 }
 
+# bats test_tags=beside:guests
 @test "options: help, version, and what is none" {
 	run -0 "$BUILD/mapled" --help
 	[[ $output == *--check-config* ]]
@@ -577,6 +583,7 @@ is_notified() { # TEXT
 	fail "no $1"
 }
 
+# bats test_tags=beside:guests
 @test "systemd's socket wakes it, and is told when it is ready" {
 	NOTIFY_SOCKET=$dir/notify timeout 100 nc -lkuU "$dir/notify" \
 		>"$dir/notified" 3>&- &
@@ -595,6 +602,7 @@ is_notified() { # TEXT
 	kill "$notified"
 }
 
+# bats test_tags=beside:guests
 @test "two do not listen at one place" {
 	start_mapled
 	run -125 timeout 10 "$BUILD/mapled" --socket "$socket" --db "$dir/other.db" \
@@ -603,6 +611,7 @@ is_notified() { # TEXT
 	answers
 }
 
+# bats test_tags=beside:guests
 @test "at its end the socket goes, but not that of its successor" {
 	start_mapled
 	[ -S "$socket" ]
@@ -620,6 +629,7 @@ is_notified() { # TEXT
 	[ ! -e "$socket" ]
 }
 
+# bats test_tags=beside:guests
 @test "what it keeps is nobody else's to read" {
 	start_mapled
 	answers

@@ -52,6 +52,7 @@ fill_memo() { # ROWS
 		SELECT printf('%064d', i), printf('%0300d', i) FROM n"
 }
 
+# bats test_tags=beside:guests
 @test "users have turns, not connections: many requests wait behind each other" {
 	members '
 ready, go = os.pipe(), os.pipe()
@@ -145,6 +146,7 @@ well(as_user(54331, both))
 '
 }
 
+# bats test_tags=beside:guests
 @test "a dump that is not read keeps nobody waiting, and ends with its client" {
 	fill_memo 2000
 	members '

@@ -11,6 +11,7 @@ limit() { # NAME VALUE...
 	printf '%s = %s\n' "$@" >>"$conf"
 }
 
+# bats test_tags=beside:guests
 @test "every limit is documented, and its default is what the page says" {
 	names=$(sed -n '/rows\[/,/^};/s/^\t{ "\([a-z-]*\)".*/\1/p' \
 		"$ROOT/daemon/limits/limits.c")
@@ -34,6 +35,7 @@ limit() { # NAME VALUE...
 	done
 }
 
+# bats test_tags=beside:guests
 @test "connections: one more is refused, and none when one has gone" {
 	limit user-clients 3
 	start_mapled
@@ -47,6 +49,7 @@ eventually(lambda: Member(path).welcome["type"] == "WELCOME")
 	answers # others are not meant
 }
 
+# bats test_tags=beside:guests
 @test "jobs: one more is refused, and none when one has gone" {
 	limit user-jobs 2
 	start_mapled
@@ -68,6 +71,7 @@ refused(Member(path).ask("JOB"), "user-jobs")
 '
 }
 
+# bats test_tags=beside:guests
 @test "who is refused again and again does not fill the journal" {
 	limit user-clients 3
 	start_mapled
@@ -122,6 +126,7 @@ eventually(again)
 '
 }
 
+# bats test_tags=beside:guests
 @test "an answer that is too much to keep is refused, not kept" {
 	limit user-out 64K
 	start_mapled
@@ -144,6 +149,7 @@ granted(a.ask("COVERAGE", program=program), "COUNTS")
 	grep -q "no answer to SAMPLES for process .*user-out" "$dir/log"
 }
 
+# bats test_tags=beside:guests
 @test "real-time priorities: no more than targets need, and back afterwards" {
 	# Bit 24 is CAP_SYS_RESOURCE, without which no limit can be raised;
 	# tests/qemu/limits.bats has it.
@@ -234,6 +240,7 @@ assert abs(fill(a, campaign)[0] - n) <= 1
 	[[ $output$stderr != *user-memo* ]] || fail "root has no limit"
 }
 
+# bats test_tags=beside:guests
 @test "the last tenth of the memo is for findings, and what has begun can end" {
 	limit max-memo 1M
 	start_mapled

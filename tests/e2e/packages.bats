@@ -28,6 +28,7 @@ symbols() { # FILE
 	nm -D "$1" | awk '{ print $NF }' | sed 's/@.*//'
 }
 
+# bats test_tags=beside:guests
 @test "lintian has looked, and found no error and no warning" {
 	[ -s "$BUILD/deb/built" ]
 	ls "$BUILD"/deb/maple_*.changes
@@ -35,6 +36,7 @@ symbols() { # FILE
 	[ "$status" = 1 ]
 }
 
+# bats test_tags=beside:guests
 @test "the version: package, pkg-config, header" {
 	version=$(dpkg-deb -f "$BUILD"/deb/mapletest_*.deb Version)
 	grep -x "#define MAPLE_VERSION \"$version\"" \
@@ -43,6 +45,7 @@ symbols() { # FILE
 	grep -x "PACKAGE_VERSION=\"$version\"" "$module/dkms.conf"
 }
 
+# bats test_tags=beside:guests
 @test "the packages have what make install has, and little besides" {
 	make -s -C "$ROOT" O="$BUILD" install PREFIX=/usr LIBDIR=/$LIBDIR \
 		DESTDIR="$BATS_TEST_TMPDIR/installed"
@@ -60,6 +63,7 @@ symbols() { # FILE
 		)
 }
 
+# bats test_tags=beside:guests
 @test "hardened, but for the agent, which has flags of its own" {
 	for file in "$root/usr/bin/mapletest" "$root/usr/sbin/mapled" \
 		"$root/$LIBDIR/libmaple.so.0"; do
@@ -88,6 +92,7 @@ symbols() { # FILE
 		grep "libmaple.so.0 => $root/"
 }
 
+# bats test_tags=beside:guests
 @test "the module's source is whole: it builds where it was unpacked" {
 	headers=$("$ROOT/tests/qemu/kernels" 6.12)/headers
 	cp -r "$module" "$BATS_TEST_TMPDIR/build"
@@ -102,6 +107,7 @@ dkms() { # VARIABLE FOLDER
 		bash -c '. "$1"; echo "${!2}"' - "$module/dkms.conf" "$1"
 }
 
+# bats test_tags=beside:guests
 @test "dkms builds it for the kernels it can be used on, by their compiler" {
 	local release regex headers=$BATS_TEST_TMPDIR/headers
 
@@ -120,6 +126,7 @@ dkms() { # VARIABLE FOLDER
 	[[ $(dkms MAKE "$headers") = *' LLVM=1 '* ]]
 }
 
+# bats test_tags=beside:guests
 @test "maple(4) and modinfo tell the same of the parameters" {
 	PATH=$PATH:/usr/sbin:/sbin
 	ko=$(ls "$BUILD"/module/6.*/maple.ko | head -1)
@@ -133,6 +140,7 @@ dkms() { # VARIABLE FOLDER
 		diff "$BATS_TEST_TMPDIR/modinfo" -
 }
 
+# bats test_tags=beside:guests
 @test "Build-Depends has what tools/deps installs for a build" {
 	sed -n "/^build='/,/'$/p" "$ROOT/tools/deps" | tr -d "'" |
 		sed 's/^build=//' | xargs -n1 | grep -vx build-essential | sort \
@@ -144,6 +152,7 @@ dkms() { # VARIABLE FOLDER
 		comm -23 "$BATS_TEST_TMPDIR/deps" - | diff /dev/null -
 }
 
+# bats test_tags=beside:guests
 @test "debian/copyright says of each file what the file says" {
 	cd "$ROOT"
 	python3 - packaging/debian/copyright <<-'END'

@@ -52,6 +52,7 @@ ten_cases() {
 	}
 }
 
+# bats test_tags=beside:guests
 @test "the scripts are the shell's, and install where the documents say" {
 	local file
 
@@ -99,6 +100,7 @@ ten_cases() {
 	each_once "{} *" fails 2
 }
 
+# bats test_tags=beside:guests
 @test "without a memo each script says what is missing" {
 	unset MAPLE_MEMO
 	run "$SCALE/parallel.sh" 2 : -- true
@@ -276,6 +278,7 @@ json.dump(yaml.safe_load(sys.stdin), sys.stdout)' <"$SCALE/job.yaml" |
 		jq -e "$@"
 }
 
+# bats test_tags=beside:guests
 @test "Kubernetes: the manifest keeps to the schema, and has what it needs" {
 	local schema=$ROOT/tests/data/kubernetes-job.schema.json
 	local file=$BATS_TEST_TMPDIR/job.json
@@ -351,6 +354,7 @@ refused() { # CHANGE
 	holds '.real_time_priorities and .runs.enforced > 0'
 }
 
+# bats test_tags=beside:guests
 @test "the container has the packages that are built, and what a server takes" {
 	local package
 

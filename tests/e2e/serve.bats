@@ -48,6 +48,7 @@ known() { # PATH
 	get "$1" -H "Authorization: Bearer $token"
 }
 
+# bats test_tags=beside:guests
 @test "the list leads to each finding, and both are well-formed" {
 	local finding
 
@@ -67,6 +68,7 @@ known() { # PATH
 	! grep -q 'http-equiv="refresh"' "$page" || fail "it looks again"
 }
 
+# bats test_tags=beside:guests
 @test "the same as JSON, as report says it" {
 	local id
 
@@ -184,6 +186,7 @@ shown() { # NUMBER REGEX
 	"$BUILD/mapletest" jobs --stop "$number" >/dev/null 2>&1 || true
 }
 
+# bats test_tags=beside:guests
 @test "nobody reads without the token" {
 	local path wrong
 
@@ -202,6 +205,7 @@ shown() { # NUMBER REGEX
 	[ "$code" = 403 ]
 }
 
+# bats test_tags=beside:guests
 @test "the token leaves the address for a cookie" {
 	local jar=$BATS_TEST_TMPDIR/jar
 
@@ -218,6 +222,7 @@ shown() { # NUMBER REGEX
 	[ "$output" = "$base" ] || fail "$output"
 }
 
+# bats test_tags=beside:guests
 @test "it can only be read, and what is not there is said" {
 	serve
 	for method in POST PUT DELETE PATCH; do
@@ -233,6 +238,7 @@ shown() { # NUMBER REGEX
 	grep -q bank "$BATS_TEST_TMPDIR/said"
 }
 
+# bats test_tags=beside:guests
 @test "requests that are none, and many at a time, end nothing" {
 	local port n pids=()
 
@@ -250,6 +256,7 @@ shown() { # NUMBER REGEX
 	[ "$code" = 200 ]
 }
 
+# bats test_tags=beside:guests
 @test "a token of one's own is not printed; one that is none is refused" {
 	local file=$BATS_TEST_TMPDIR/token
 
@@ -268,6 +275,7 @@ shown() { # NUMBER REGEX
 	[[ $output = *"--token '/nowhere': No such file"* ]]
 }
 
+# bats test_tags=beside:guests
 @test "where it cannot be, and what it cannot read, is said at once" {
 	local address port
 
@@ -284,6 +292,7 @@ shown() { # NUMBER REGEX
 	run -2 "$BUILD/mapletest" serve --db "$DB" something
 }
 
+# bats test_tags=beside:guests
 @test "Ctrl-C ends it with 0; a database that went away is said, and is back" {
 	cp "$DB" "$BATS_TEST_TMPDIR/goes.db"
 	DB=$BATS_TEST_TMPDIR/goes.db

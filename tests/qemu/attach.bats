@@ -55,6 +55,7 @@ kill -0 $server && echo alive
 mapletest log
 exit 0'
 
+# bats test_tags=on:6-1
 @test "nothing is found in a clean one, which runs on as it was" {
 	guest -t 200 -- bash -c "$lib$clean" - \
 		"$(longer $((${MAPLE_FULL:+4 *} 15)))"
@@ -90,6 +91,7 @@ done
 echo "status $status"
 cat /tmp/words'
 
+# bats test_tags=on:6-12
 @test "an order that was being forced when it was left was not tried" {
 	guest -t 300 -- bash -c "$lib$cut"
 	echo "$output"
@@ -123,6 +125,7 @@ done
 echo "status $status"
 cat /tmp/words >&2'
 
+# bats test_tags=on:6-12
 @test "killed at any moment, it leaves the server as it was" {
 	local times=${MAPLE_FULL:+20}
 

@@ -3,7 +3,7 @@
 # With whose rights root attaches to a server, and where what it learns is kept.
 # That mapletest decides by itself; what each kernel has to say about it,
 # rights.bats asks on all of them, and attach.bats attaches on all of them.
-# kernels: 6.12
+# bats file_tags=on:6-12
 
 load common.bash
 load attach.bash

@@ -108,6 +108,7 @@ for backend in kernel agent; do
 		[.function, .file, .line])]]]" "$json"
 done'
 
+# bats test_tags=on:6-12
 @test "a deadlock is told as the agent tells it: functions, lines" {
 	local target
 

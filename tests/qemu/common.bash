@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What the tests in guests share. $BUILD is the build folder; tests/check runs
-# each file once per kernel, named in $MAPLE_QEMU_KERNEL.
+# each file once per kernel, named in $MAPLE_QEMU_KERNEL, but for the tests that say
+# which one is enough: what they are about is decided by code of ours that is the
+# same on all, or needs of the kernel what another test has it do on each.
 
 bats_require_minimum_version 1.5.0
 
@@ -38,10 +40,11 @@ misses() { # COUNT
 }
 
 # Runs tests/qemu/guest; afterwards as after bats's own run: $status, $output,
-# $stderr. The commands of a file share a guest as long as each leaves it as it was;
-# whoever changes what guest does not put back, such as /proc/sys, says --alone.
+# $stderr. The commands of a file, and in a lane of tests/check those of all files,
+# share a guest as long as each leaves it as it was; whoever changes what guest does
+# not put back, such as /proc/sys, says --alone.
 guest() {
-	local kept=(--kept "$BATS_FILE_TMPDIR/guest")
+	local kept=(--kept "${MAPLE_QEMU_KEPT:-$BATS_FILE_TMPDIR/guest}")
 
 	if [ "$1" = --alone ]; then
 		kept=()
@@ -51,7 +54,8 @@ guest() {
 }
 
 teardown_file() {
-	"$ROOT/tests/qemu/guest" --end "$BATS_FILE_TMPDIR/guest"
+	[ -n "${MAPLE_QEMU_KEPT:-}" ] ||
+		"$ROOT/tests/qemu/guest" --end "$BATS_FILE_TMPDIR/guest"
 }
 
 # The status that guest must have ended with

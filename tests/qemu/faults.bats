@@ -66,6 +66,7 @@ mapletest run --backend agent+module --db :memory: -- "$target" >/tmp/said 2>&1
 [ $? = 66 ] || { cat /tmp/said; exit 1; }
 echo "$2 killed"'
 
+# bats test_tags=on:6-12
 @test "mapletest is killed in the middle of a campaign; the next one works" {
 	local n=$((FAULTS < 40 ? $(times 3) : FAULTS / 10))
 
@@ -89,6 +90,7 @@ echo "$2 killed"'
 
 # It was lost when it came after the look at its thread, and before all threads
 # were put in their places since one of them was not.
+# bats test_tags=on:6-1
 @test "what a thread asks for while others are put in their places is kept" {
 	echo "seed $SEED"
 	guest -t 300 -- sh -c 'cd "$BUILD/tests/qemu" &&
@@ -99,6 +101,7 @@ echo "$2 killed"'
 
 # The two take the CPU from each other, and a busy host takes the guest's for longer
 # than a hold lasts: a run that misses its order is done again, half as many at most.
+# bats test_tags=on:6-12
 @test "two plans are enforced at once" {
 	local n=$(times 10)
 
@@ -119,6 +122,7 @@ echo "$2 killed"'
 # the session lasts, a fiftieth as often at least as beside a target that sleeps. To
 # exec takes up to a second longer, since the kernel wants all CPUs for it; that
 # is every real-time spinner's doing.
+# bats test_tags=on:6-1
 @test "a spinner leaves the other CPU alone" {
 	guest -t 200 -- bash -c 'cd "$BUILD/tests/qemu"
 		looks() { # STATE TARGET...
@@ -146,6 +150,7 @@ echo "$2 killed"'
 # gdb stops the target in its session, looks at it and lets go: it is as the
 # session would have it, and afterwards as it was. What the host may know about
 # libc would take gdb half a minute to read.
+# bats test_tags=on:6-12
 @test "gdb looks at a target in its session" {
 	guest -t 500 -- bash -c 'cd "$BUILD/tests/qemu"
 		./session -s older -d 400000 -q 400000 -- ./spinner forever &

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What a module does wrong must be noticed: faulty.ko does one thing at a time.
 #
-# kernels: 6.1
+# bats file_tags=on:6-1
 
 load common.bash
 

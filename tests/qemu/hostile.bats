@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # A member of mapled's group who means no good, on maple.ko and mapled: see
 # programs/hostile.c for what he does, and programs/hostile.sh for what must be
-# as it was afterwards. Ten minutes on each kernel with MAPLE_FULL=1, else one minute
-# on one: what a message may ask for is judged by code that is the same on all.
+# as it was afterwards. Ten minutes on each kernel with MAPLE_FULL=1, else a third of
+# one on one: what a message may ask for is judged by code that is the same on all.
 #
-# kernels: 6.12
+# bats file_tags=on:6-12
 #
 # MAPLE_SEED    of all that is random
 
 load common.bash
 
 @test "what a member does to the module does no harm to anybody else" {
-	local seconds=$((${MAPLE_FULL:+10 *} 60)) seed=${MAPLE_SEED:-$RANDOM}
+	local seconds=$((${MAPLE_FULL:+30 *} 20)) seed=${MAPLE_SEED:-$RANDOM}
 
 	echo "seed $seed"
 	guest -t $((seconds * 12 + 300)) -- \

@@ -8,7 +8,7 @@
 # MAPLE_KILLS   moments, also without MAPLE_FULL
 # MAPLE_SEED    of all that is random
 #
-# kernels: 6.12
+# bats file_tags=on:6-12
 
 load common.bash
 

@@ -16,6 +16,7 @@ lifetimes() { # PATTERN ARGUMENT...
 	[[ $output = $expected ]] || fail "not '$expected'"
 }
 
+# bats test_tags=on:6-1
 @test "sessions on a process that makes threads all the time" {
 	local n=$(times $((${MAPLE_FULL:+10 *} 100)))
 
@@ -54,10 +55,12 @@ lifetimes() { # PATTERN ARGUMENT...
 	[ "$output" = refused ] || fail
 }
 
+# bats test_tags=on:6-12
 @test "more probes at one offset than there is room for are refused" {
 	lifetimes "12 at one offset" crowd
 }
 
+# bats test_tags=on:6-1
 @test "a message that is refused when half of it is in place" {
 	local n=$(times 20)
 
@@ -78,6 +81,7 @@ lifetimes() { # PATTERN ARGUMENT...
 	[ "$output" = "$n killed" ] || fail
 }
 
+# bats test_tags=on:6-12
 @test "what was forked is forgotten when it has run" {
 	local n=$(times $((${MAPLE_FULL:+20 *} 500)))
 

@@ -4,12 +4,14 @@
 
 load common.bash
 
+# bats test_tags=on:6-1
 @test "one watchdog looks after all sessions" {
 	guest -t 200 -- "$BUILD/tests/qemu/limits" threads 50
 	status_is 0
 	[ "$output" = "1 for 50" ] || fail
 }
 
+# bats test_tags=on:6-12
 @test "one user has so many sessions, and is told by what they are limited" {
 	guest -t 200 --module-options user_sessions=3 -- \
 		"$BUILD/tests/qemu/limits" user 3
@@ -17,6 +19,7 @@ load common.bash
 	[[ $output = *'too many sessions'*' user_sessions '* ]] || fail
 }
 
+# bats test_tags=on:6-1
 @test "real-time priorities on all CPUs are root's alone" {
 	guest -t 200 -- "$BUILD/tests/qemu/limits" unpinned
 	status_is 0
@@ -24,6 +27,7 @@ load common.bash
 }
 
 # A session takes 3 MB and more.
+# bats test_tags=on:6-12
 @test "what sessions take of the kernel is their owner's to pay for" {
 	guest -t 200 -- sh -c '
 		mkdir -p /tmp/groups && mount -t cgroup2 none /tmp/groups &&

@@ -46,12 +46,14 @@ forced() { # OPTION-OF-GUEST...
 	forced -m "$BATS_TEST_TMPDIR/maple.ko"
 }
 
+# bats test_tags=on:6-1
 @test "where it cannot be found either, the module says so and is not loaded" {
 	sed 's/task_work_add/task_work_odd/g' "$MODULE" >"$BATS_TEST_TMPDIR/two"
 	refused :
 	[[ $output = *'neither exports'*kprobes* ]] || fail "it does not say why"
 }
 
+# bats test_tags=on:6-1
 @test "a kernel that sleeps when it sets priorities is refused" {
 	local here=$BATS_TEST_TMPDIR
 
@@ -65,6 +67,7 @@ forced() { # OPTION-OF-GUEST...
 	[[ $output = *'6.1.50 or later'* ]] || fail "it does not say which to use"
 }
 
+# bats test_tags=on:6-12
 @test "priorities may stay below any, and above the lowest" {
 	guest --no-module -- sh -c '! insmod "$1" top_prio=9 &&
 		! insmod "$1" top_prio=86 && dmesg | grep "not loaded"' - "$MODULE"
@@ -74,6 +77,7 @@ forced() { # OPTION-OF-GUEST...
 }
 
 # What is loaded is known by its sources: those of "new" are others.
+# bats test_tags=on:6-12
 @test "an upgraded package changes the module, or says who will" {
 	sed 's/srcversion=..../srcversion=0000/' "$MODULE" \
 		>"$BATS_TEST_TMPDIR/new"
@@ -150,6 +154,7 @@ not_built() { # TEXT COMMAND
 	done
 }
 
+# bats test_tags=on:6-1
 @test "where priorities are set asleep nothing is built" {
 	not_built '6.1.50 or later' "sed -i 's/cpuset_read_lock();//' \
 		kmod/has/cpuset_rwsem.c"

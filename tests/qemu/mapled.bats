@@ -3,7 +3,7 @@
 # In a guest, where root has all of root's rights: a user of group maple, with
 # none of its own, tests its own programs by way of mapled.
 #
-# kernels: 6.1
+# bats file_tags=on:6-1
 
 load common.bash
 

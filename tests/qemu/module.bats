@@ -43,6 +43,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -e -f -m "$(misses "$n")" -i A:w:B:r -- ./order_demo
 }
 
+# bats test_tags=on:6-12
 @test "the other order is forced as well, and the program does not fail" {
 	local n=$(halved 50)
 
@@ -50,6 +51,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -e -m "$(misses "$n")" -i B:r:A:w -- ./order_demo
 }
 
+# bats test_tags=on:6-1
 @test "forty threads held at once pass in order" {
 	local n=$(halved 20)
 
@@ -57,6 +59,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -e -m "$(misses "$n")" -i A:w:B:r -- ./held_many
 }
 
+# bats test_tags=on:6-12
 @test "1000 threads, forks, vforks, programs" {
 	local n=$(halved 2)
 
@@ -66,6 +69,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -s younger -- ./storm "$(times 1000)"
 }
 
+# bats test_tags=on:6-1
 @test "a spinner gives way to who sets its flag" {
 	local n=$(times 5)
 
@@ -73,6 +77,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -s older -- ./spinner
 }
 
+# bats test_tags=on:6-12
 @test "a session outlives its deadline by nothing" {
 	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
 		-n 2 -d $((SLOW * 500)) -o 4 -q $((SLOW * 1000)) -- \
@@ -80,6 +85,7 @@ sessions() { # PATTERN ARGUMENT...
 }
 
 # ... which counts from before exec, and that may take long.
+# bats test_tags=on:6-1
 @test "a deadline that passes before the program is executed is told as one" {
 	sessions "1 runs, 0 exposed, 0 failed, 0 unclean" \
 		-d 100 -l 600 -o 4 -q $((SLOW * 300)) -- ./spinner forever
@@ -88,11 +94,13 @@ sessions() { # PATTERN ARGUMENT...
 		-d 100 -l 600 -o 6 -- ./spinner
 }
 
+# bats test_tags=on:6-12
 @test "a program that sets its own policy and CPUs stays where it is" {
 	sessions "5 runs, 0 exposed, 0 failed, 0 unclean" \
 		-n 5 -s older -- ./escape
 }
 
+# bats test_tags=on:6-1
 @test "a 32-bit program is left alone, though a session has waited for it" {
 	sessions "1 runs, 0 exposed, 0 failed, 0 unclean" \
 		-s older -q $((SLOW * 3000)) -o 6 -- ./pause32
@@ -138,6 +146,7 @@ sessions() { # PATTERN ARGUMENT...
 	[ "${lines[-1]}" = "1 runs, 0 exposed, 0 failed, 0 unclean" ]
 }
 
+# bats test_tags=on:6-12
 @test "a session that ends leaves the target as it was" {
 	local n=$(halved 20)
 
@@ -145,6 +154,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -q 100 -- ./spinner forever
 }
 
+# bats test_tags=on:6-1
 @test "the target is killed, at up to 50 moments" {
 	local n=$(halved 50)
 
@@ -157,6 +167,7 @@ sessions() { # PATTERN ARGUMENT...
 }
 
 # Children that were begun under the session come out of it after its end.
+# bats test_tags=on:6-12
 @test "a session ends while many are forking, which takes them long" {
 	local n=$(halved 2)
 
@@ -164,6 +175,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -s older -q 4000 -r 2000 -- ./slow_fork
 }
 
+# bats test_tags=on:6-1
 @test "who holds the session is killed, at 200 random moments" {
 	local n=$(often 100)
 
@@ -176,6 +188,7 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -x 150 -- ./spinner forever
 }
 
+# bats test_tags=on:6-12
 @test "loaded, used, unloaded, 500 times" {
 	local n=$(often 500)
 

@@ -3,7 +3,7 @@
 # maple.ko's netlink family in a guest: what it says and refuses, sessions that
 # end with their sockets, and messages that nobody would send.
 #
-# kernels: 6.1
+# bats file_tags=on:6-1
 
 load common.bash
 

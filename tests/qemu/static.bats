@@ -4,7 +4,7 @@
 # by eBPF and maple.ko: static ones, some with other rights than ours, and some
 # whose environment is not the one that we gave.
 #
-# kernels: 6.12
+# bats file_tags=on:6-12
 
 load common.bash
 

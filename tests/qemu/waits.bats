@@ -42,6 +42,7 @@ start_mapled || exit 1
 kill "$mapled" && wait "$mapled"
 echo "mapled: $?"'
 
+# bats test_tags=on:6-12
 @test "a session of mapled's that waits: the others get on, its CPU is not lent" {
 	guest -t 300 -- bash -c "cd '$ROOT'; $mapled" - "$MODULES/holder.ko"
 	status_is 0
