@@ -116,6 +116,15 @@ sets() { # RUNS PROGRAM
 	[[ $output == *"violations of atomic sets: orders"* &&
 		$output == *"confirmed: foreseen, and forced in"* ]] ||
 		fail "$output"
+	run "$BUILD/mapletest" report --db "$db" --violations --format junit
+	[[ $output == *"($id)"*'<skipped message="maple: violation of'* ]] ||
+		fail "$output"
+	run "$BUILD/mapletest" report --db "$db" --violations --format tap
+	[[ $output == *"($id) # SKIP maple: violation of an atomic set: "* ]] ||
+		fail "$output"
+	run "$BUILD/mapletest" report --db "$db" --violations --format github
+	[[ $output == *"::notice file=tests/contexts/order5.c,line="* ]] ||
+		fail "$output"
 	run "$BUILD/mapletest" report --db "$db" "$id"
 	[[ $output == "Violation $id of an atomic set"* ]] || fail "$output"
 	"$BUILD/mapletest" report --db "$db" --violations \
