@@ -48,7 +48,8 @@ join_often() { # WANTED [OPTION...]
 			--max-time ${seconds}s --keep-going --fresh "$@" $server
 		more=$(jq '.runs.profile + .runs.enforced' "$json")
 		joins=$((joins + more))
-		# Beside other campaigns there may be too little time for this one.
+		# Beside other campaigns there may be too little time for this one,
+		# some times in a row.
 		if [ "$status" = 125 ] && [ $((busy += 1)) -le 40 ] &&
 			grep -q 'another campaign' <<<"$stderr"; then
 			continue
@@ -60,6 +61,7 @@ join_often() { # WANTED [OPTION...]
 			continue
 		fi
 		ended_with 0
+		busy=0
 		holds '.backends.observe == "agent" and
 			.backends.enforce == "agent"'
 		[ "$more" -ge 1 ] || fail "it was not joined"

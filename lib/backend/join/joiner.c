@@ -173,7 +173,9 @@ static void inherit(struct maple_inside *in, int joiner, int maker,
 	keep_open(joiner, maker);
 	while (!has_ended(joiner, -1))
 		;
-	while (is_in(in->state) && in->state->turn == turn)
+	/* The code that makes calls is there before anything else is. */
+	while ((is_in(in->state) || in->state->call.room) &&
+	       in->state->turn == turn)
 		if (has_ended(maker, HEIR_MS) && take_turn(in->state, turn)) {
 			in->by.process[0] = process(getpid());
 			maple_call_sign(&in->state->call, &in->by);
