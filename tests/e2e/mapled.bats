@@ -519,7 +519,7 @@ hears() { # STRING: what mapled answers to standard input
 @test "a client of another version is told both versions" {
 	start_mapled
 	# u32 99, text "9.9"
-	frame 1 0 6300000004000000392e3900 | hears 'speaks version 13'
+	frame 1 0 6300000004000000392e3900 | hears 'speaks version 14'
 	grep -aq '9.9 version 99' "$dir/answer"
 	answers
 }

@@ -10,7 +10,7 @@ load ../qemu/common.bash
 setup_file() {
 	export said=$BATS_FILE_TMPDIR/said
 
-	"$ROOT/tests/qemu/guest" -t 600 --no-module --systemd -- \
+	"$ROOT/tests/qemu/guest" -t 1100 --no-module --systemd -- \
 		"$ROOT/tests/packages/job-in-guest" "$BUILD/deb" "$ROOT" \
 		"$BUILD/tests/e2e/server" >"$said" 2>&1 ||
 		echo "guest: status $?" >>"$said"
