@@ -7,8 +7,8 @@
  * still be at giving the priorities back, which is waited for.
  *
  * The flag has no effect on a thread without a real-time priority but for what
- * it takes later, by its own limits. Which threads had it before is the client's
- * word: what it could gain it may have by REALTIME as well.
+ * it takes later, by its own limits. Which threads had it before is the
+ * client's word: what it could gain it may have by REALTIME as well.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -184,9 +184,8 @@ void maple_parting_leave(struct maple_client *client)
 	server->partings = p;
 	/* What has been given back by now is settled at once. */
 	settle_all(p);
-	if (sd_event_add_time_relative(server->event, &p->timer,
-				       CLOCK_MONOTONIC, AGAIN_US, 0, on_time,
-				       p) < 0)
+	if (sd_event_add_time_relative(server->event, &p->timer, CLOCK_MONOTONIC,
+				       AGAIN_US, 0, on_time, p) < 0)
 		end(p);
 }
 
