@@ -40,11 +40,10 @@ misses() { # COUNT
 }
 
 # Runs tests/qemu/guest; afterwards as after bats's own run: $status, $output,
-# $stderr. The commands of a file, and in a lane of tests/check those of all files,
-# share a guest as long as each leaves it as it was; whoever changes what guest does
-# not put back, such as /proc/sys, says --alone.
+# $stderr. The commands of a file share a guest as long as each leaves it as it was;
+# whoever changes what guest does not put back, such as /proc/sys, says --alone.
 guest() {
-	local kept=(--kept "${MAPLE_QEMU_KEPT:-$BATS_FILE_TMPDIR/guest}")
+	local kept=(--kept "$BATS_FILE_TMPDIR/guest")
 
 	if [ "$1" = --alone ]; then
 		kept=()
@@ -54,8 +53,7 @@ guest() {
 }
 
 teardown_file() {
-	[ -n "${MAPLE_QEMU_KEPT:-}" ] ||
-		"$ROOT/tests/qemu/guest" --end "$BATS_FILE_TMPDIR/guest"
+	"$ROOT/tests/qemu/guest" --end "$BATS_FILE_TMPDIR/guest"
 }
 
 # The status that guest must have ended with
