@@ -191,8 +191,8 @@ static void the_first_run_teaches_all_of_them(void **state)
  */
 static void the_first_runs_are_those_that_find_most(void **state)
 {
-	static const char *const whose[] = { "rank", "maple", "maple", "rank",
-					     "pos" };
+	static const char *const whose[] = { "rank",  "maple", "maple",
+					     "maple", "rank",  "pos" };
 
 	open_auto();
 	for (unsigned int i = 0; i < sizeof(whose) / sizeof(*whose); i++) {

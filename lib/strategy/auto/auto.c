@@ -44,12 +44,12 @@ static const char *const names[PARTS + 1] = {
 };
 
 /*
- * Whose the first runs are, behind the one that all learn from. What one order
- * breaks the second run of maple, or of pcr, finds at the latest; runs of rank
- * go on from each other, and find little before the fourth.
+ * Whose the first runs are, behind the one that all learn from: most bugs are
+ * found by maple's. Those of rank go on from each other, and find little before
+ * the fourth.
  */
-static const enum part first[] = { MAPLE, PCR,	MAPLE, PCR, RANK,
-				   RANK,  RANK, RANK,  RANK };
+static const enum part first[] = { MAPLE, MAPLE, MAPLE, PCR,  PCR,
+				   RANK,  RANK,	 RANK,	RANK, RANK };
 
 /* Equal ones: who has every fourth run is at most four times as late. */
 static const double weights[PARTS] = {
@@ -199,16 +199,18 @@ static bool begin(struct maple_portfolio *a, enum part part,
 /* Whose turn it is, of those that have one. */
 static enum part turn(struct maple_portfolio *a, const bool *wants)
 {
+	bool eager = a->eager < EAGER && maple_search_is_eager(&a->maple);
 	enum part part;
 
-	if (a->eager < EAGER && maple_search_is_eager(&a->maple))
-		return MAPLE;
 	while (a->firsts < sizeof(first) / sizeof(*first)) {
-		part = first[a->firsts++];
+		part = first[a->firsts];
+		if (part == RANK && eager)
+			return MAPLE;
+		a->firsts++;
 		if (wants[part])
 			return part;
 	}
-	return maple_shares_next(a->share, PARTS, wants);
+	return eager ? MAPLE : maple_shares_next(a->share, PARTS, wants);
 }
 
 static enum maple_next next(void *self, struct maple_job *job,
