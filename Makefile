@@ -244,6 +244,14 @@ $(O)/tests/unit/test_agent_split: tests/unit/test_agent_split.c \
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(filter %.o %.a,$^) \
 		$(LIBS) -lcmocka
 
+# Whether a lock is free, as the agent reads it.
+$(O)/tests/unit/test_peek: tests/unit/test_peek.c \
+		$(O)/agent/lib/agent/control/peek.o
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $(filter %.c %.o,$^) \
+		-lcmocka -lpthread
+
 # Some of mapled that needs nothing else of it.
 $(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/limits/talk.o
 	@mkdir -p $(@D)

@@ -156,11 +156,14 @@ void maple_policy_count(struct maple_policy *p, uint32_t t, uint32_t site)
 void maple_policy_announce(struct maple_policy *p, uint32_t t,
 			   const struct maple_policy_op *op)
 {
+	const struct maple_policy_order *o = p->setup.order;
 	struct maple_policy_thread *at = &p->thread[t];
 
 	at->from = at->op.site;
 	at->from_hit = at->hit;
 	at->op = *op;
+	at->blind = o->blind && op->peek &&
+		    maple_policy_drawn(&at->random, o->one_in);
 	maple_policy_count(p, t, op->site);
 	maple_policy_time_announce(p, t);
 	if (p->kind->announce)
@@ -209,7 +212,7 @@ static bool may_go(struct maple_policy *p, uint32_t t, bool any)
 
 	if (any || maple_policy_timed_out(p, t))
 		return true;
-	if (!op->event && !op->until && p->setup.order->blind)
+	if (!op->event && !op->until && p->thread[t].blind)
 		return true;
 	return op->peek ? p->setup.ops->enabled(t, op) : !op->event;
 }

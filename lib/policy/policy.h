@@ -129,6 +129,12 @@ struct maple_policy_order {
 	 */
 	uint32_t blind;
 	/*
+	 * For runs of many points, in which threads want the same lock all the
+	 * time: one conflict in so many has POS draw anew, and one thread in so
+	 * many that comes to a lock is blind. 0, 1: each.
+	 */
+	uint32_t one_in;
+	/*
 	 * Time is the machine's. Else it is the run's own: it stands still
 	 * while threads run, and jumps to the end of a wait that is over.
 	 */

@@ -16,3 +16,9 @@ uint64_t maple_policy_seed(uint64_t seed, uint64_t stream)
 
 	return maple_draw(&state);
 }
+
+/* maple_policy_drawn - true in one case of @one_in; 0, 1: always, with no draw */
+bool maple_policy_drawn(uint64_t *state, uint32_t one_in)
+{
+	return one_in < 2 || !maple_policy_below(state, one_in);
+}

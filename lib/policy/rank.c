@@ -5,7 +5,9 @@
  * POS: an operation has a random priority when it is announced. When one is
  * executed, those that are parked and in conflict with it draw anew. So what
  * comes after a conflict is as open as it was before, and what conflicts with
- * nothing costs no choice.
+ * nothing costs no choice. Where conflicts are many, as in threads that want
+ * one lock all the time, one in so many draws anew (the order's one_in): who
+ * lost stays behind until then, and the others make longer stretches.
  *
  * PCT: a thread has a random priority from its birth, above all those of the
  * change points. At the how-manieth point of the run a change point lies is
@@ -72,7 +74,9 @@ static void pos_execute(struct maple_policy *p, uint32_t t)
 	for (uint32_t w = 0; w < p->nwords; w++) {
 		for (bits = p->parked[w]; bits; bits &= bits - 1) {
 			other = &p->thread[w * 64 + __builtin_ctzll(bits)];
-			if (conflict(&p->thread[t].op, &other->op))
+			if (conflict(&p->thread[t].op, &other->op) &&
+			    maple_policy_drawn(&p->random,
+					       p->setup.order->one_in))
 				draw_priority(other);
 		}
 	}

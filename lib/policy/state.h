@@ -32,6 +32,7 @@ struct maple_policy_thread {
 	bool due;	 /* it is to give way */
 	bool gave;	 /* ... by a call, and not for what it reads */
 	bool hasty;	 /* its wait may time out at any time */
+	bool blind;	 /* it may be chosen while another one has its lock */
 	uint32_t name;	 /* index in the setup's, or NONE */
 	uint64_t random; /* of its own: nobody's coming changes it */
 	int64_t priority;
@@ -126,6 +127,7 @@ void maple_policy_take_over(struct maple_policy *p, uint32_t t);
 /* random.c */
 uint64_t maple_policy_below(uint64_t *state, uint64_t n);
 uint64_t maple_policy_seed(uint64_t seed, uint64_t stream);
+bool maple_policy_drawn(uint64_t *state, uint32_t one_in);
 
 /* rank.c */
 uint32_t maple_policy_highest(const struct maple_policy *p, uint32_t n);

@@ -31,6 +31,8 @@
 #define OUTLIER	  4	     /* times the mean, at most */
 #define MEAN	  8	     /* runs that a mean is of, about */
 #define MANY	  100000     /* points: a hand-over at each takes too long */
+#define EACH	  20000	     /* points with a choice at each conflict, */
+#define ANEW	  1000	     /* ... and choices of a run beyond that */
 
 struct thread_count {
 	uint32_t thread, n;
@@ -311,6 +313,12 @@ static void order_pct(const struct maple_expect *x,
 	qsort(o->change, o->nchanges, sizeof(*o->change), ascending);
 }
 
+/* maple_expect_one_in - of how many conflicts, and waits for locks, one counts */
+uint32_t maple_expect_one_in(const struct maple_expect *x)
+{
+	return x->controlled && x->points > EACH ? x->points / ANEW : 1;
+}
+
 /*
  * maple_expect_order - @job is to be a controlled run by @policy
  * @changes: PCT's depth - 1
@@ -332,6 +340,7 @@ int maple_expect_order(const struct maple_expect *x,
 		/* Whether who waits for a lock may be chosen (rule 8). */
 		.blind = study->random(study, job->seed) & 1,
 		.real_time = study->options->real_time,
+		.one_in = maple_expect_one_in(x),
 	};
 	if (policy == MAPLE_POLICY_PCT)
 		order_pct(x, study, job, bound ? draw(x, study, seed) : NULL,

@@ -2,7 +2,8 @@
 /*
  * What the next controlled run is expected to do, by those before it: PCT has
  * its change points spread over so many points, SURW counts how often each
- * thread will be at a variable. Guesses, both: a run may do something else.
+ * thread will be at a variable, POS decides fewer conflicts anew. Guesses,
+ * both: a run may do something else.
  */
 #ifndef MAPLE_STRATEGY_EXPECT_H
 #define MAPLE_STRATEGY_EXPECT_H
@@ -52,6 +53,7 @@ int maple_expect_order(const struct maple_expect *x,
 		       const struct maple_study *study, struct maple_job *job,
 		       enum maple_policy_kind policy, unsigned int changes,
 		       bool bound);
+uint32_t maple_expect_one_in(const struct maple_expect *x);
 void maple_expect_deinit(struct maple_expect *x);
 
 #endif

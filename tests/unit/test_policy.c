@@ -103,10 +103,11 @@ static unsigned int place_of_first(void)
 	return rig.nsteps;
 }
 
-static void pos_places(const struct rig_program *program, unsigned int *count)
+static void pos_places(const struct rig_program *program, uint32_t one_in,
+		       unsigned int *count)
 {
 	for (unsigned int seed = 0; seed < RUNS; seed++) {
-		rig_order(MAPLE_POLICY_POS, seed);
+		rig_order(MAPLE_POLICY_POS, seed)->one_in = one_in;
 		rig_run(program);
 		count[place_of_first()]++;
 	}
@@ -127,10 +128,10 @@ static void test_pos_draws_anew_after_conflicts_alone(void **state)
 
 	writes(&program, 2, 1, 1);
 	program.nops[0] = 1;
-	pos_places(&program, count);
+	pos_places(&program, 0, count);
 	assert_true(chi_square(count, all, 3, RUNS) < CHI_2);
 	program.op[1][0].addr = 2;
-	pos_places(&program, more);
+	pos_places(&program, 1, more);
 	assert_true(chi_square(more, last, 3, RUNS) < CHI_2);
 }
 
@@ -145,8 +146,54 @@ static void test_pos_lets_reads_be(void **state)
 	program.nops[0] = 1;
 	program.op[0][0].kind = MAPLE_EV_READ;
 	program.op[1][0].kind = MAPLE_EV_READ;
-	pos_places(&program, count);
+	pos_places(&program, 0, count);
 	assert_true(chi_square(count, last, 3, RUNS) < CHI_2);
+}
+
+/*
+ * The same as all in conflict, but that one in four draws anew: who was the
+ * first of two has come in 1/2, and is the second then in 1/2 if it has drawn
+ * anew, and else in 1/3, since it stayed the lower of two.
+ */
+static void test_pos_draws_anew_now_and_then(void **state)
+{
+	const double second = (1. / 4 / 2 + 3. / 4 / 3) / 2;
+	const double share[] = { 0.5, second, 0.5 - second };
+	unsigned int count[3] = { 0 };
+	struct rig_program program;
+
+	writes(&program, 2, 1, 1);
+	program.nops[0] = 1;
+	pos_places(&program, 4, count);
+	assert_true(chi_square(count, share, 3, RUNS) < CHI_2);
+}
+
+/* Threads that want one lock all the time change seldom, and all the same. */
+static void test_pos_changes_seldom_at_a_busy_lock(void **state)
+{
+	uint64_t often = 0, seldom = 0;
+	struct rig_program program = { .nthreads = 2,
+				       .nops = { RIG_OPS, RIG_OPS } };
+
+	for (unsigned int i = 0; i < RIG_OPS; i++) {
+		const unsigned int kind = i % 2 ? MAPLE_EV_UNLOCK
+						: MAPLE_EV_LOCK;
+
+		program.op[0][i] = (struct rig_op){ 10 + i % 2, kind, 1, 1 };
+		program.op[1][i] = (struct rig_op){ 20 + i % 2, kind, 1, 1 };
+	}
+	for (unsigned int seed = 0; seed < 400; seed++) {
+		rig_order(MAPLE_POLICY_POS, seed);
+		rig_run(&program);
+		often += rig.counts.switches;
+		rig_order(MAPLE_POLICY_POS, seed)->one_in = 16;
+		rig_run(&program);
+		seldom += rig.counts.switches;
+		assert_int_equal(rig.nsteps, 2 * RIG_OPS);
+	}
+	print_message("# %lu switches, %lu\n", (unsigned long)often,
+		      (unsigned long)seldom);
+	assert_true(seldom * 2 < often && seldom > 400);
 }
 
 /*
@@ -365,7 +412,7 @@ static void test_waits_for_locks(void **state)
 		.nthreads = 2,
 		.nops = { 3, 3 },
 	};
-	unsigned int blind = 0;
+	unsigned int blind = 0, often;
 
 	for (unsigned int t = 0; t < 2; t++) {
 		program.op[t][0] =
@@ -387,6 +434,19 @@ static void test_waits_for_locks(void **state)
 		assert_int_equal(rig.nsteps, 6);
 	}
 	assert_true(blind > 100);
+	/* One in ten who come to it is. */
+	often = blind;
+	blind = 0;
+	for (unsigned int seed = 0; seed < 1000; seed++) {
+		struct maple_policy_order *o = rig_order(MAPLE_POLICY_RW, seed);
+
+		o->blind = true;
+		o->one_in = 10;
+		rig_run(&program);
+		blind += rig.blocked;
+		assert_int_equal(rig.nsteps, 6);
+	}
+	assert_true(blind > often / 20 && blind < often / 5);
 }
 
 /* Two give way to each other, and both wait for the third. */
@@ -428,6 +488,8 @@ int main(void)
 		cmocka_unit_test(test_walk_is_even),
 		cmocka_unit_test(test_pos_draws_anew_after_conflicts_alone),
 		cmocka_unit_test(test_pos_lets_reads_be),
+		cmocka_unit_test(test_pos_draws_anew_now_and_then),
+		cmocka_unit_test(test_pos_changes_seldom_at_a_busy_lock),
 		cmocka_unit_test(test_pct_keeps_its_bound),
 		cmocka_unit_test(test_pct_changes_where_it_is_told),
 		cmocka_unit_test(test_pct_changes_at_a_variable),

@@ -5,15 +5,16 @@
  *
  *	HOOK	decides in the name of all; is about to wait on a condition
  *	HIGH	in transit: new, or woken; runs to its next point
- *	MID	the chosen one
- *	LOW	stands at a point, runnable
+ *	MID..	the chosen one, above all others but these
+ *	LOW..	stands at a point, runnable, at LOW or where it was chosen
  *
  * While the chosen one runs nobody in transit can, for they stand above it: so
- * at its next point all others that matter are at LOW, and it decides at MID,
- * with no lock and no system call. Whoever gets the CPU at LOW without being
- * chosen knows by that that nobody above can run: the chosen one has blocked,
- * or ended. Then he decides. So nobody says anything before he blocks, and
- * mutexes, raw futexes, page faults and system calls are all the same.
+ * at its next point all others that matter stand below it, and it decides, with
+ * no lock and no system call. To hand over takes one: who is next goes one
+ *level above it, and has the CPU. Whoever gets the CPU without being chosen
+ *knows by that that nobody above can run: the chosen one has blocked, or ended.
+ *Then he decides. So nobody says anything before he blocks, and mutexes, raw
+ *futexes, page faults and system calls are all the same.
  *
  * No wake-up can be lost: nobody who stands at a point sleeps. Where there are
  * no priorities everybody does, and turn.c stands in for the levels.
@@ -27,6 +28,7 @@
 
 #define LOW  MAPLE_PRIO_LOW
 #define MID  MAPLE_PRIO_NORM_FIRST
+#define TOP  MAPLE_PRIO_NORM_LAST
 #define HIGH MAPLE_PRIO_HIGH
 
 #define NAPS 8 /* between two looks whether the caller was cancelled */
@@ -35,7 +37,8 @@ bool maple_agent_controls, maple_control_values;
 static bool reads; /* what accesses read is recorded */
 
 static struct maple_policy *policy;
-/* From before a thread lowers itself until it goes on. */
+static unsigned int top = MID; /* where the chosen one is */
+/* From before a thread loses the CPU until it goes on. */
 static volatile uint8_t stands[MAPLE_THREADS];
 /* It was raised for its signals' handlers alone. */
 static volatile uint8_t handles[MAPLE_THREADS];
@@ -126,6 +129,7 @@ void maple_control_start(void)
 		maple_control_ahead();
 	if (!policy)
 		return;
+	top = MID;
 	maple_turn_start();
 	maple_peek_start();
 	maple_policy_start(policy, &setup);
@@ -183,6 +187,23 @@ static void set_level(uint32_t thread, unsigned int prio)
 		maple_turn_wake(thread);
 }
 
+/*
+ * The level of @next, who is chosen: above all who stand, the caller too. When
+ * there is none left, these go down, but for the caller, which has the CPU.
+ */
+static unsigned int level_of(uint32_t next)
+{
+	if (maple_turn_sleeps)
+		return MID;
+	if (top < TOP)
+		return ++top;
+	for (uint32_t i = 0; i < maple_shm->nthreads && i < MAPLE_THREADS; i++)
+		if (i != maple_self.number && i != next && is_parked(i) &&
+		    maple_shm->thread[i].prio > LOW)
+			set_level(i, LOW);
+	return top = MID;
+}
+
 /* The former chosen one is asleep, or never came to run (rules 5, 10). */
 static void set_aside(uint32_t was)
 {
@@ -216,10 +237,11 @@ static void choose(uint32_t self)
 			set_aside(was);
 		decides_at = NULL;
 		next = maple_policy_fall(policy);
+		level_of(next);
 	}
 	if (next != self)
-		set_level(next, MID);
-	take_level(next == self ? MID : LOW);
+		set_level(next, top);
+	take_level(next == self ? top : LOW);
 }
 
 /*
@@ -264,17 +286,32 @@ static void lie(uint32_t self, uint32_t *us)
 	maple_turn_take();
 }
 
+/* The CPU goes with the last call, and comes back as somebody else chooses. */
+static void hand_over(uint32_t self, uint32_t next)
+{
+	unsigned int level = level_of(next);
+	bool above = maple_shm->thread[self].prio >= level;
+
+	set_level(next, level);
+	if (above)
+		take_level(LOW);
+}
+
 /*
  * Returns when the caller, which is parked or chosen again, and stands before
  * @op, is to go on.
+ * @next: it was chosen by the caller, and has the CPU from here on; or NOBODY
  */
-static void stand(uint32_t self, const struct maple_policy_op *op)
+static void stand(uint32_t self, const struct maple_policy_op *op, uint32_t next)
 {
 	uint32_t us = 0;
 
 	say(MAPLE_EV_HOLD, op, op->kind);
 	stands[self] = true;
-	take_level(LOW);
+	if (next == MAPLE_POLICY_NOBODY)
+		take_level(LOW);
+	else
+		hand_over(self, next);
 	if (maple_turn_sleeps)
 		maple_turn_stand();
 	while (maple_policy_chosen(policy) != self && !maple_agent_sealed &&
@@ -326,11 +363,7 @@ static void settle(void)
 		maple_debugged_settle(is_parked);
 }
 
-/*
- * The calling thread stands before @op; returns when it goes on. Equals do not
- * preempt each other, so when the next one has its level the CPU is still ours,
- * and goes when we lower ourselves (rule 4).
- */
+/* The calling thread stands before @op; returns when it goes on. */
 static void point(const struct maple_policy_op *op)
 {
 	uint32_t self = maple_self.number, next;
@@ -346,17 +379,15 @@ static void point(const struct maple_policy_op *op)
 		settle();
 	if (maple_policy_chosen(policy) != self) {
 		maple_policy_arrive(policy, self);
-		stand(self, op);
+		stand(self, op, MAPLE_POLICY_NOBODY);
 	} else if (maple_policy_waits(policy, self)) {
 		maple_policy_rest(policy, self);
-		stand(self, op);
+		stand(self, op, MAPLE_POLICY_NOBODY);
 	} else {
 		decides_at = op;
 		next = maple_policy_decide(policy, self);
-		if (next != self) {
-			set_level(next, MID);
-			stand(self, op);
-		}
+		if (next != self)
+			stand(self, op, next);
 	}
 	if (maple_control_decides())
 		maple_policy_execute(policy, self);
@@ -466,7 +497,7 @@ void maple_agent_back(void)
 	if (!maple_agent_on())
 		return;
 	maple_agent_enter();
-	take_level(maple_policy_chosen(policy) == maple_self.number ? MID
+	take_level(maple_policy_chosen(policy) == maple_self.number ? top
 								    : HIGH);
 	maple_agent_leave();
 }

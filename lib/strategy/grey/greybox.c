@@ -68,6 +68,7 @@ int maple_greybox_begin(struct maple_greybox *g, struct maple_profiling *p,
 	if (job->policy.policy == MAPLE_POLICY_LIST) {
 		job->policy.behind = 1 + MAPLE_POLICY_POS;
 		job->policy.blind = study->random(study, job->seed) & 1;
+		job->policy.one_in = maple_expect_one_in(&p->expect);
 	}
 	job->reads = true;
 	job->budget = BUDGET;
