@@ -185,6 +185,27 @@ static void the_first_run_teaches_all_of_them(void **state)
 	close_auto();
 }
 
+/*
+ * Then runs of maple, one of pcr's among them, of rank, and then all are equal.
+ * Where no run was there, pcr has none, and rank no more than its two bases.
+ */
+static void the_first_runs_are_those_that_find_most(void **state)
+{
+	static const char *const whose[] = { "rank",  "maple", "maple", "maple",
+					     "maple", "rank",  "pos" };
+
+	open_auto();
+	for (unsigned int i = 0; i < sizeof(whose) / sizeof(*whose); i++) {
+		assert_string_equal(ask(i), whose[i]);
+		if (job.policy.policy == MAPLE_POLICY_LIST)
+			assert_int_equal(job.policy.base,
+					 i ? MAPLE_POLICY_YOUNGEST
+					   : MAPLE_POLICY_OLDEST);
+		nothing_came_of_it(0.01);
+	}
+	close_auto();
+}
+
 static void a_program_that_does_much_is_controlled_last(void **state)
 {
 	unsigned int before = 0;
@@ -288,6 +309,7 @@ int main(void)
 		cmocka_unit_test(who_wanted_none_has_nothing_to_catch_up_on),
 		cmocka_unit_test(what_draws_is_worth_its_weight),
 		cmocka_unit_test(the_first_run_teaches_all_of_them),
+		cmocka_unit_test(the_first_runs_are_those_that_find_most),
 		cmocka_unit_test(a_program_that_does_much_is_controlled_last),
 		cmocka_unit_test(a_program_that_waits_is_a_short_one),
 		cmocka_unit_test(where_no_run_can_be_controlled_none_is),

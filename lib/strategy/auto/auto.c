@@ -43,8 +43,17 @@ static const char *const names[PARTS + 1] = {
 	[MEET] = "meet",   [GREY] = "grey", [SURW] = "surw", [PCT] = "pct",
 };
 
+/*
+ * Whose the first runs are, behind the one that all learn from: most bugs are
+ * found by maple's. Those of rank go on from each other, and find little before
+ * the fourth.
+ */
+static const enum part first[] = { MAPLE, MAPLE, MAPLE, PCR,  MAPLE,
+				   RANK,  RANK,	 RANK,	RANK, RANK };
+
+/* Equal ones: who has every fourth run is at most four times as late. */
 static const double weights[PARTS] = {
-	[MAPLE] = 4, [PCR] = 4,	 [RANK] = 2, [POS] = 1,
+	[MAPLE] = 1, [PCR] = 1,	 [RANK] = 1, [POS] = 1,
 	[MEET] = 1,  [GREY] = 4, [SURW] = 1, [PCT] = 1,
 };
 
@@ -55,6 +64,7 @@ struct maple_portfolio {
 	struct maple_greybox greybox;
 	struct maple_meetings meetings;
 	struct maple_share share[PARTS];
+	unsigned int firsts;	     /* of the first runs, those that were */
 	double enforced, controlled; /* seconds of runs so far */
 	double profiled; /* ... that the longest profile run would take then */
 	double mean;	 /* ... about, that a run takes which is not let go */
@@ -82,8 +92,6 @@ static int open_auto(const struct maple_strategy *strategy,
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
 	a->share[POS].blind = a->share[MEET].blind = true;
-	/* Its first runs come before the others': most bugs are found by them. */
-	a->share[MAPLE].at = -1 / weights[MAPLE];
 	*self = a;
 	return 0;
 }
@@ -188,6 +196,21 @@ static bool begin(struct maple_portfolio *a, enum part part,
 	return true;
 }
 
+/* Whose turn it is, of those that have one. */
+static enum part turn(struct maple_portfolio *a, const bool *wants)
+{
+	enum part part;
+
+	if (a->eager < EAGER && maple_search_is_eager(&a->maple))
+		return MAPLE;
+	while (a->firsts < sizeof(first) / sizeof(*first)) {
+		part = first[a->firsts++];
+		if (wants[part])
+			return part;
+	}
+	return maple_shares_next(a->share, PARTS, wants);
+}
+
 static enum maple_next next(void *self, struct maple_job *job,
 			    struct maple_error *err, int *e)
 {
@@ -196,16 +219,14 @@ static enum maple_next next(void *self, struct maple_job *job,
 	bool late = idle || a->begun >= LATE;
 	bool wants[PARTS];
 	double since = maple_clock_now();
-	unsigned int part;
+	enum part part;
 
 	a->late = late;
 	if (!a->begun++ && is_short(a) && begin(a, RANK, job, err, e))
 		return MAPLE_NEXT_RUN;
 	ask(a, idle, late, wants);
 	for (;;) {
-		part = a->eager < EAGER && maple_search_is_eager(&a->maple)
-			       ? MAPLE
-			       : maple_shares_next(a->share, PARTS, wants);
+		part = turn(a, wants);
 		assert(part < PARTS); /* maple or pos always has a run */
 		if (begin(a, part, job, err, e))
 			break;
