@@ -186,12 +186,12 @@ static void the_first_run_teaches_all_of_them(void **state)
 }
 
 /*
- * Then runs of maple and of pcr by turns, then of rank, and then all are equal.
+ * Then runs of maple, one of pcr's among them, of rank, and then all are equal.
  * Where no run was there, pcr has none, and rank no more than its two bases.
  */
 static void the_first_runs_are_those_that_find_most(void **state)
 {
-	static const char *const whose[] = { "rank",  "maple", "maple",
+	static const char *const whose[] = { "rank",  "maple", "maple", "maple",
 					     "maple", "rank",  "pos" };
 
 	open_auto();

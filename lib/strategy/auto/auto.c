@@ -48,7 +48,7 @@ static const char *const names[PARTS + 1] = {
  * found by maple's. Those of rank go on from each other, and find little before
  * the fourth.
  */
-static const enum part first[] = { MAPLE, MAPLE, MAPLE, PCR,  PCR,
+static const enum part first[] = { MAPLE, MAPLE, MAPLE, PCR,  MAPLE,
 				   RANK,  RANK,	 RANK,	RANK, RANK };
 
 /* Equal ones: who has every fourth run is at most four times as late. */
@@ -199,18 +199,16 @@ static bool begin(struct maple_portfolio *a, enum part part,
 /* Whose turn it is, of those that have one. */
 static enum part turn(struct maple_portfolio *a, const bool *wants)
 {
-	bool eager = a->eager < EAGER && maple_search_is_eager(&a->maple);
 	enum part part;
 
+	if (a->eager < EAGER && maple_search_is_eager(&a->maple))
+		return MAPLE;
 	while (a->firsts < sizeof(first) / sizeof(*first)) {
-		part = first[a->firsts];
-		if (part == RANK && eager)
-			return MAPLE;
-		a->firsts++;
+		part = first[a->firsts++];
 		if (wants[part])
 			return part;
 	}
-	return eager ? MAPLE : maple_shares_next(a->share, PARTS, wants);
+	return maple_shares_next(a->share, PARTS, wants);
 }
 
 static enum maple_next next(void *self, struct maple_job *job,

@@ -286,7 +286,8 @@ static int put(struct learning *l, struct maple_patterns_key *key,
 						.number = p->found++ };
 	if (maple_switches_copy(&order->list, &from))
 		return -ENOMEM;
-	promise(l, goal, found, order);
+	if (p->promises)
+		promise(l, goal, found, order);
 	p->norders++;
 	key->waiting++;
 	return 0;
@@ -339,8 +340,7 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 /* Whether the older threads' turns bring nothing, and the younger ones' do. */
 static bool takes_turns_back(struct learning *l)
 {
-	return l->p->mode == MAPLE_PATTERNS_SOLVE &&
-	       maple_order_events(l->model) <= PROMISING &&
+	return l->p->promises && maple_order_events(l->model) <= PROMISING &&
 	       !turns_show(l, false) && turns_show(l, true);
 }
 

@@ -45,6 +45,7 @@ struct maple_patterns {
 	uint32_t runs; /* that have ended */
 	double now;    /* when an order was last asked for */
 	enum maple_patterns_mode mode;
+	bool promises; /* what else an order shows says which one is next */
 	/* Of the first run: turns from the older threads on would show nothing
 	   more, turns from the younger ones on would. */
 	bool back;

@@ -46,6 +46,7 @@ static int open_pcr(const struct maple_strategy *strategy,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&s->profiling, study, true);
 	s->patterns.mode = strategy->variant;
+	s->patterns.promises = true;
 	*self = s;
 	return 0;
 }
