@@ -93,20 +93,22 @@ is_as_before() {
 	[ "$(state_of "$server") $(has_agent && echo agent)" = "$before " ]
 }
 
-# CPUs that it may run on, as a number.
 cpus_of() { # PID
-	python3 -c 'import sys; print(int(sys.argv[1].replace(",", ""), 16))' \
-		"$(awk '/^Cpus_allowed:/ { print $2 }' "/proc/$1/status")"
+	awk '/^Cpus_allowed_list:/ { print $2 }' "/proc/$1/status"
 }
 
 # The process is on one CPU, on which its worker is not.
 is_apart() {
-	local its mine
+	local its range
+	local -a ranges
 
 	its=$(cpus_of "$server")
-	mine=$(cpus_of "$worker")
-	[ $((its & (its - 1))) = 0 ] && has_agent &&
-		[ "$its" = "$(cpus_of "$server")" ] && [ $((its & mine)) = 0 ]
+	[[ $its =~ ^[0-9]+$ ]] || return 1
+	IFS=, read -r -a ranges <<<"$(cpus_of "$worker")"
+	for range in "${ranges[@]}"; do
+		[ "$its" -lt "${range%-*}" ] || [ "$its" -gt "${range#*-}" ] ||
+			return 1
+	done
 }
 
 # Every part of maple that has to do with $worker: itself, and its children.
@@ -141,7 +143,6 @@ parts() {
 	# It works in there: its joiner has the agent come, and go when it is asked
 	# no more.
 	until_it has_agent
-	[ "$(nproc)" = 1 ] || until_it is_apart
 	kill -KILL "$worker"
 	until_it is_as_before
 	for part in $(cut -d' ' -f1 <<<"$parts"); do
@@ -163,6 +164,8 @@ parts() {
 	says_of "$worker" 'CapEff: 0000000000800000'
 	says_of "$worker" 'NoNewPrivs: 1'
 	says_of "$worker" 'Seccomp: 2'
+	# It may force orders: then the process is on one CPU.
+	[ "$(nproc)" = 1 ] || until_it is_apart
 	"$BUILD/mapletest" jobs --stop "$number"
 }
 
