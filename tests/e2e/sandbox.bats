@@ -93,24 +93,6 @@ is_as_before() {
 	[ "$(state_of "$server") $(has_agent && echo agent)" = "$before " ]
 }
 
-cpus_of() { # PID
-	awk '/^Cpus_allowed_list:/ { print $2 }' "/proc/$1/status"
-}
-
-# The process is on one CPU, on which its worker is not.
-is_apart() {
-	local its range
-	local -a ranges
-
-	its=$(cpus_of "$server")
-	[[ $its =~ ^[0-9]+$ ]] || return 1
-	IFS=, read -r -a ranges <<<"$(cpus_of "$worker")"
-	for range in "${ranges[@]}"; do
-		[ "$its" -lt "${range%-*}" ] || [ "$its" -gt "${range#*-}" ] ||
-			return 1
-	done
-}
-
 # Every part of maple that has to do with $worker: itself, and its children.
 parts() {
 	pgrep -P "$worker" -l || true
@@ -164,8 +146,6 @@ parts() {
 	says_of "$worker" 'CapEff: 0000000000800000'
 	says_of "$worker" 'NoNewPrivs: 1'
 	says_of "$worker" 'Seccomp: 2'
-	# It may force orders: then the process is on one CPU.
-	[ "$(nproc)" = 1 ] || until_it is_apart
 	"$BUILD/mapletest" jobs --stop "$number"
 }
 
