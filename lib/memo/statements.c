@@ -602,7 +602,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND id NOT IN (SELECT program FROM campaigns"
 		" WHERE program IS NOT NULL)",
 
-	/* What was exposed unforced may be forced later, which is no try. */
+	/* What was exposed unforced may be forced later, which is no try. Nor did
+	   the scheduler try what a controlled run was for. */
 	[MAPLE_SQL_SUCCESS] =
 		"SELECT k.name, m.exposed, (SELECT r.reason FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
@@ -615,7 +616,12 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND r.kind = 'enforced') AS rested,"
 		" count(*) FROM memo m JOIN goals g ON g.id = m.goal"
 		" JOIN classes k ON k.id = g.class"
-		" WHERE m.program = $1 AND m.attempts != 0 GROUP BY k.id, 2, 3, 4",
+		" WHERE m.program = $1 AND m.attempts != 0"
+		" AND NOT EXISTS(SELECT 1 FROM runs r"
+		" JOIN campaigns c ON c.id = r.campaign"
+		" WHERE r.goal = m.goal AND c.program = m.program"
+		" AND r.kind = 'controlled' AND r.attempt != 0)"
+		" GROUP BY k.id, 2, 3, 4",
 	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed != 0),"
 			     " count(*) FILTER (WHERE r.reason = 'refused')"
 			     " FROM runs r JOIN campaigns c ON c.id = r.campaign"

@@ -186,7 +186,7 @@ static void the_first_run_teaches_all_of_them(void **state)
 }
 
 /*
- * Then runs of maple, one of pcr's among them, of rank, and then all are equal.
+ * Then runs of maple, with pcr's between them, of rank, and then turns by worth.
  * Where no run was there, pcr has none, and rank no more than its two bases.
  */
 static void the_first_runs_are_those_that_find_most(void **state)

@@ -48,12 +48,11 @@ static const char *const names[PARTS + 1] = {
  * found by maple's. Those of rank go on from each other, and find little before
  * the fourth.
  */
-static const enum part first[] = { MAPLE, MAPLE, MAPLE, PCR,  MAPLE,
+static const enum part first[] = { MAPLE, MAPLE, MAPLE, PCR,  MAPLE, PCR,
 				   RANK,  RANK,	 RANK,	RANK, RANK };
 
-/* Equal ones: who has every fourth run is at most four times as late. */
 static const double weights[PARTS] = {
-	[MAPLE] = 1, [PCR] = 1,	 [RANK] = 1, [POS] = 1,
+	[MAPLE] = 4, [PCR] = 4,	 [RANK] = 2, [POS] = 1,
 	[MEET] = 1,  [GREY] = 4, [SURW] = 1, [PCT] = 1,
 };
 
@@ -199,13 +198,15 @@ static bool begin(struct maple_portfolio *a, enum part part,
 /* Whose turn it is, of those that have one. */
 static enum part turn(struct maple_portfolio *a, const bool *wants)
 {
+	bool alone = a->maple.profiling.study->alone;
 	enum part part;
 
 	if (a->eager < EAGER && maple_search_is_eager(&a->maple))
 		return MAPLE;
 	while (a->firsts < sizeof(first) / sizeof(*first)) {
 		part = first[a->firsts++];
-		if (wants[part])
+		/* Where maple forces nothing it has profile runs alone. */
+		if (wants[part] && (part != MAPLE || !alone))
 			return part;
 	}
 	return maple_shares_next(a->share, PARTS, wants);
