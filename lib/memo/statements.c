@@ -602,8 +602,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND id NOT IN (SELECT program FROM campaigns"
 		" WHERE program IS NOT NULL)",
 
-	/* What was exposed unforced may be forced later, which is no try. Nor did
-	   the scheduler try what a controlled run was for. */
+	/*
+	 * What was exposed unforced may be forced later, which is no try. Nor
+	 * did the scheduler try what a controlled run was for.
+	 */
 	[MAPLE_SQL_SUCCESS] =
 		"SELECT k.name, m.exposed, (SELECT r.reason FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
