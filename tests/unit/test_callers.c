@@ -193,6 +193,29 @@ static void there_is_an_end(void **state)
 }
 
 /* Who was in the order that a run has had, and did not fail, is harmless. */
+/* A try that the machine took comes again as a first one, but only once. */
+static void a_missed_try_is_none(void **state)
+{
+	struct maple_candidate *k, *iroot = add();
+	struct maple_variant *v;
+
+	log_run();
+	learn_run();
+	iroot->exposed = true;
+	v = (struct maple_variant *)(uintptr_t)next(&k);
+	v->tries++;
+	maple_callers_tried(v, true);
+	assert_int_equal(v->tries, 0);
+	assert_ptr_equal(next(&k), v);
+	v->tries++;
+	maple_callers_tried(v, true);
+	assert_int_equal(v->tries, 1);
+	assert_ptr_not_equal(next(&k), v);
+	v->tries++;
+	maple_callers_tried(v, false);
+	assert_int_equal(v->tries, 2);
+}
+
 static void what_was_seen_is_harmless(void **state)
 {
 	struct maple_candidate *k, *iroot = add();
@@ -308,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_rare_pair_comes_first),
 		TEST(there_is_an_end),
+		TEST(a_missed_try_is_none),
 		TEST(what_was_seen_is_harmless),
 		TEST(nothing_is_learned_from_a_failure),
 		TEST(one_caller_is_none),

@@ -300,6 +300,17 @@ static int compare(const struct maple_variant *a, const struct maple_variant *b)
 	return (a->seen > b->seen) - (a->seen < b->seen);
 }
 
+/*
+ * maple_callers_tried - @v was, and the run did not fail
+ * @missed: as of maple_choice_looked(), for the same reason
+ */
+void maple_callers_tried(struct maple_variant *v, bool missed)
+{
+	v->missed = missed && !v->missed;
+	assert(v->tries);
+	v->tries -= v->missed;
+}
+
 /* The one of @c that is tried next, from 1; 0: there is none. */
 static uint32_t next_of(const struct maple_candidate *c)
 {

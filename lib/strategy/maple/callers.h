@@ -22,6 +22,7 @@ struct maple_variant {
 	bool predicted, exposed;
 	unsigned int apart; /* the ends of its pairs, in calls */
 	unsigned int tries;
+	bool missed; /* the last try was none, and comes again */
 };
 
 struct maple_callers {
@@ -41,6 +42,7 @@ int maple_callers_learn(struct maple_profiling *p,
 struct maple_candidate *
 maple_callers_next(const struct maple_candidates *all,
 		   const struct maple_choice_limits *limits, uint32_t *which);
+void maple_callers_tried(struct maple_variant *v, bool missed);
 int maple_callers_plan(const struct maple_candidate *c, uint32_t which,
 		       uint64_t seed, struct maple_plan *plan);
 void maple_callers_deinit(struct maple_callers *callers);

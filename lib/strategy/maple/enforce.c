@@ -224,6 +224,8 @@ static int record(struct verdict *v)
 	if (e)
 		return e;
 	if (job->variant) {
+		maple_callers_tried(variant_of(job),
+				    job->exposed && !job->claimed);
 		variant_of(job)->exposed |= job->exposed && job->claimed;
 		job->news |= job->exposed && job->claimed;
 		return 0;
