@@ -192,7 +192,6 @@ static void there_is_an_end(void **state)
 	assert_int_equal(tries, 2 * MAPLE_CALLERS_TRIED);
 }
 
-/* Who was in the order that a run has had, and did not fail, is harmless. */
 /* A try that the machine took comes again as a first one, but only once. */
 static void a_missed_try_is_none(void **state)
 {
@@ -216,6 +215,7 @@ static void a_missed_try_is_none(void **state)
 	assert_int_equal(v->tries, 2);
 }
 
+/* Who was in the order that a run has had, and did not fail, is harmless. */
 static void what_was_seen_is_harmless(void **state)
 {
 	struct maple_candidate *k, *iroot = add();
