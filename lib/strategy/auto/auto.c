@@ -205,8 +205,8 @@ static enum part turn(struct maple_portfolio *a, const bool *wants)
 		return MAPLE;
 	while (a->firsts < sizeof(first) / sizeof(*first)) {
 		part = first[a->firsts++];
-		/* Where maple forces nothing it has profile runs alone. */
-		if (wants[part] && (part != MAPLE || !alone))
+		/* Where maple forces nothing it has profile runs: one is enough. */
+		if (wants[part] && (part != MAPLE || !alone || a->firsts == 1))
 			return part;
 	}
 	return maple_shares_next(a->share, PARTS, wants);
