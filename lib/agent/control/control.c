@@ -11,10 +11,10 @@
  * While the chosen one runs nobody in transit can, for they stand above it: so
  * at its next point all others that matter stand below it, and it decides, with
  * no lock and no system call. To hand over takes one: who is next goes one
- *level above it, and has the CPU. Whoever gets the CPU without being chosen
- *knows by that that nobody above can run: the chosen one has blocked, or ended.
- *Then he decides. So nobody says anything before he blocks, and mutexes, raw
- *futexes, page faults and system calls are all the same.
+ * level above it, and has the CPU. Whoever gets the CPU without being chosen
+ * knows by that that nobody above can run: the chosen one has blocked, or
+ * ended. Then he decides. So nobody says anything before he blocks, and
+ * mutexes, raw futexes, page faults and system calls are all the same.
  *
  * No wake-up can be lost: nobody who stands at a point sleeps. Where there are
  * no priorities everybody does, and turn.c stands in for the levels.
