@@ -148,8 +148,9 @@ struct maple_campaign {
 	unsigned int listens; /* its sockets when it is ready; 0: not known */
 	double native_seconds, native_cpu;
 	struct maple_round_next next_round;
-	double round_seconds; /* ... what the command takes at least, */
-	unsigned int rounds;  /* ... and how often a server bears it */
+	double round_seconds;  /* ... what the command takes at least, */
+	unsigned int borne[2]; /* ... and how often a server bears it: the
+				  worst of the native runs and the next one */
 
 	/* Memo. */
 	int64_t memo_campaign, memo_program;

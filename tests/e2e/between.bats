@@ -102,6 +102,18 @@ till() {
 	ended_with 0
 }
 
+@test "one native round that fails by chance takes the later rounds from no run" {
+	till later
+	# The second success of all has status 1, in the first native run.
+	round="'$E2E/till_server' $port drive && echo >>'$BATS_TEST_TMPDIR/n' &&
+		[ \$(wc -l <'$BATS_TEST_TMPDIR/n') != 2 ]"
+	limit=120 campaign --seed 1 --max-time 60s --between "$round" -- \
+		"${server[@]}"
+	says "a second round .*number 2 had status 1"
+	ended_with 66
+	holds '.findings[0] | .title | test("in round [2-9][0-9]* of one server")'
+}
+
 @test "a server that bears one round only has one" {
 	till once
 	limit=60 campaign --seed 1 --max-runs 20 --between "$round" -- \

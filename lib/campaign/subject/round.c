@@ -9,9 +9,9 @@
  * To start a server takes longer than most rounds, and what one has left the
  * next may trip over. So a server gets two, and an enforced run, which has
  * several plans, one round after another as long as each makes some plan go on.
- * How many it bears by itself the native runs say. What a server has had before
- * a round that fails is part of the order: it is driven as often when that is
- * repeated.
+ * How many it bears by itself the native runs say, all but the worst. What a
+ * server has had before a round that fails is part of the order: it is driven
+ * as often when that is repeated.
  *
  * The server is ready when it listens at as many sockets as it had when the
  * command first succeeded. Until then, in the first native run, the command is
@@ -141,6 +141,16 @@ static bool is_quiet(const struct maple_round *r, pid_t pid, double at)
 	return since > QUIET_WITHIN || !maple_process_wants_cpu(pid);
 }
 
+/*
+ * How many rounds a server bears. One native run that fails early does not say:
+ * that may be the very bug which is looked for, and with fewer rounds nothing
+ * would find it any more.
+ */
+static unsigned int bears(const struct maple_campaign *c)
+{
+	return c->borne[1] ? c->borne[1] : c->borne[0];
+}
+
 /* maple_round_begin - before a run of @trial: its server has had none */
 void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 {
@@ -156,7 +166,7 @@ void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 		.began = maple_clock_now(),
 		.native = native,
 		.exactly = trial->rounds,
-		.most = native ? ROUNDS_MOST : c->rounds,
+		.most = native ? ROUNDS_MOST : bears(c),
 	};
 }
 
@@ -256,16 +266,23 @@ void maple_round_close(struct maple_campaign *c)
 static void learn(struct maple_campaign *c, const struct maple_round *r)
 {
 	assert(r->number); /* one that did not count, too */
+	if (r->exactly)	   /* it confirms a finding */
+		return;
 	if (r->fastest && (!c->round_seconds || r->fastest < c->round_seconds))
 		c->round_seconds = r->fastest;
-	if (r->spoilt && c->rounds != r->number)
+	if (c->borne[0] && r->number >= c->borne[0]) {
+		if (!c->borne[1] || r->number < c->borne[1])
+			c->borne[1] = r->number;
+		return;
+	}
+	c->borne[1] = c->borne[0];
+	c->borne[0] = r->number;
+	if (r->spoilt)
 		maple_campaign_notice(
 			c,
-			"a second round on one server may fail by itself, "
-			"number %u had status %d: a server has no more than %u",
-			r->number + 1, r->spoilt, r->number);
-	if (!c->rounds || r->number < c->rounds)
-		c->rounds = r->number;
+			"a second round on one server may fail by itself: "
+			"number %u had status %d",
+			r->number + 1, r->spoilt);
 }
 
 /*
