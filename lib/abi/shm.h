@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <maple/event.h>
 #include "abi/schedule.h"
@@ -21,7 +22,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  19
+#define MAPLE_SHM_VERSION  20
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -337,7 +338,6 @@ struct maple_shm {
 	struct maple_shm_call call[MAPLE_SHM_CALLS];
 	struct maple_shm_context context[MAPLE_SHM_CONTEXTS]; /* [a] */
 	struct maple_shm_control control;
-	struct maple_shm_joined joined;
 
 	/*
 	 * The ring. A writer takes a slot by adding to head, fills it, and
@@ -348,7 +348,15 @@ struct maple_shm {
 	uint64_t head __attribute__((aligned(128))); /* [a] */
 	uint64_t tail __attribute__((aligned(128))); /* [c] */
 	struct maple_event ring[MAPLE_SHM_RING] __attribute__((aligned(128)));
+
+	struct maple_shm_joined joined; /* last: others do not map it */
 };
+
+/*
+ * So many bytes an agent maps that its program began with; they count against
+ * the program's address space. In a process that was joined: all.
+ */
+#define MAPLE_SHM_LAUNCHED offsetof(struct maple_shm, joined)
 
 /* Which stem a run of this kind is forked from. */
 static inline enum maple_shm_stem maple_shm_stem_of(const struct maple_shm *shm)

@@ -387,7 +387,7 @@ bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait);
 
 /* follow.c */
 void maple_follow_stand_by(struct maple_shm *shm);
-struct maple_shm *maple_agent_map(const char *path);
+struct maple_shm *maple_agent_map(const char *path, size_t size);
 void maple_stranger_note(const char *path);
 void maple_stranger_tell(void);
 

@@ -34,8 +34,8 @@ static char *find_variable(char **envp, const char *name)
 	return NULL;
 }
 
-/* maple_agent_map - the shared memory file @path, or NULL */
-struct maple_shm *maple_agent_map(const char *path)
+/* maple_agent_map - @size bytes of the shared memory file @path, or NULL */
+struct maple_shm *maple_agent_map(const char *path, size_t size)
 {
 	long fd = raw3(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
 	struct maple_shm *shm;
@@ -43,7 +43,7 @@ struct maple_shm *maple_agent_map(const char *path)
 
 	if (raw_failed(fd))
 		return NULL;
-	map = raw6(SYS_mmap, 0, sizeof(*shm), PROT_READ | PROT_WRITE,
+	map = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_NORESERVE, fd, 0);
 	raw1(SYS_close, fd);
 	if (raw_failed(map))
@@ -52,7 +52,7 @@ struct maple_shm *maple_agent_map(const char *path)
 	if (shm->magic == MAPLE_SHM_MAGIC &&
 	    shm->version == MAPLE_SHM_VERSION && shm->size == sizeof(*shm))
 		return shm;
-	raw2(SYS_munmap, shm, sizeof(*shm));
+	raw2(SYS_munmap, shm, size);
 	return NULL;
 }
 
@@ -180,7 +180,7 @@ __attribute__((constructor)) static void start(int argc, char **argv,
 	/* No program that this one executes is to wait as well. */
 	if (ahead)
 		*path = '/';
-	shm = path ? maple_agent_map(path) : NULL;
+	shm = path ? maple_agent_map(path, MAPLE_SHM_LAUNCHED) : NULL;
 	if (ahead)
 		maple_stem_await();
 	if (!shm)
@@ -195,5 +195,5 @@ __attribute__((constructor)) static void start(int argc, char **argv,
 	/* Who comes before the program under test may be who starts it. */
 	if (!shm->exe[0] || shm->pid)
 		maple_environment_hide(envp, shm->exe[0]);
-	raw2(SYS_munmap, shm, sizeof(*shm));
+	raw2(SYS_munmap, shm, MAPLE_SHM_LAUNCHED);
 }

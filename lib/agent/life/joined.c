@@ -56,7 +56,7 @@ static void in_child(void)
  */
 int maple_joined_open(const char *path)
 {
-	struct maple_shm *shm = maple_agent_map(path);
+	struct maple_shm *shm = maple_agent_map(path, sizeof(*shm));
 
 	if (!shm)
 		return -2; /* ENOENT */

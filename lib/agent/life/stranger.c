@@ -33,7 +33,7 @@ void maple_stranger_tell(void)
 	if (!__atomic_exchange_n(&file[0], 0, __ATOMIC_RELAXED))
 		return;
 	file[0] = '/';
-	shm = maple_agent_map(file);
+	shm = maple_agent_map(file, MAPLE_SHM_LAUNCHED);
 	file[0] = 0;
 	if (!shm)
 		return;
@@ -44,5 +44,5 @@ void maple_stranger_tell(void)
 			 sizeof(shm->stranger) - 1);
 		shm->stranger[raw_failed(n) ? 0 : n] = 0;
 	}
-	raw2(SYS_munmap, shm, sizeof(*shm));
+	raw2(SYS_munmap, shm, MAPLE_SHM_LAUNCHED);
 }
