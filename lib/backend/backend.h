@@ -124,8 +124,12 @@ struct maple_run_order {
 	const uint8_t *alone;
 	uint32_t nalone;
 	double timeout; /* seconds until it counts as hung */
-	double hold;	/* ... until it is let go, if that is earlier; or 0 */
-	double grace;	/* seconds that it then gets, scheduled natively */
+	/*
+	 * ... until it is let go, if that is earlier; or 0. CONTROL: seconds;
+	 * others: of the CPU
+	 */
+	double hold;
+	double grace; /* seconds that it then gets, scheduled natively */
 	int in, out, err;
 	bool own_group;
 	bool fresh;  /* executed for itself, at addresses of its own */

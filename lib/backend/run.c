@@ -158,6 +158,19 @@ static bool starves(const struct maple_run_order *order, pid_t pid)
 }
 
 /*
+ * Whether the schedule has had its time. Only in a controlled run nobody waits:
+ * elsewhere what it takes is the time of the CPU.
+ */
+static bool is_held_long(const struct maple_run_order *order, pid_t pid,
+			 double elapsed)
+{
+	if (order->hold <= 0 || elapsed <= order->hold)
+		return false;
+	return order->kind == MAPLE_RUN_CONTROL ||
+	       maple_process_used(pid) * 1e-9 > order->hold;
+}
+
+/*
  * Over the limit: is it the program that hangs, or does our schedule starve a
  * thread that another one spins for? With native scheduling the latter ends.
  * Or is it we who are slow: whoever observes from outside may take thousands
@@ -169,11 +182,9 @@ static bool exceeds(struct watch *w, const struct maple_run_order *order,
 		    pid_t pid, double at, enum maple_end *end)
 {
 	double elapsed = at - w->began;
-	double hold = order->hold > 0 && order->hold < order->timeout
-			      ? order->hold
-			      : order->timeout;
 
-	if (order->timeout <= 0 || elapsed <= hold)
+	if (order->timeout <= 0 ||
+	    (elapsed <= order->timeout && !is_held_long(order, pid, elapsed)))
 		return false;
 	*end = MAPLE_END_HANG;
 	if (w->halves.half[0]) {

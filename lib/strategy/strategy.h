@@ -60,7 +60,10 @@ struct maple_job {
 	bool reads; /* CONTROL: events of reads have values */
 	/* CONTROL: events that a site records; 0: as many as in others */
 	uint32_t budget;
-	/* Seconds, after which its schedule is let go; 0: when it is a hang. */
+	/*
+	 * Seconds, of other runs than CONTROL of the CPU, after which its
+	 * schedule is let go; 0: when it is a hang.
+	 */
 	double hold;
 	/* PROFILE, CONTROL: what is left alone, as in the run's order. Owned. */
 	uint8_t *alone;

@@ -180,8 +180,22 @@ static void the_first_run_teaches_all_of_them(void **state)
 	nothing_came_of_it(0.01);
 	assert_string_equal(ask(2), "maple");
 	assert_int_equal(job.kind, MAPLE_RUN_PROFILE);
-	assert_true(job.hold == 0);
+	assert_true(job.hold > 0.2);
 	nothing_came_of_it(0.01);
+	close_auto();
+}
+
+/* The first run of one that takes long is not let go before anything is known. */
+static void what_runs_take_is_known_after_one(void **state)
+{
+	study.native = 100;
+	open_auto();
+	assert_string_equal(ask(1), "maple");
+	assert_true(job.hold == 0);
+	nothing_came_of_it(200);
+	assert_string_equal(ask(2), "maple");
+	assert_true(job.hold > 200);
+	nothing_came_of_it(200);
 	close_auto();
 }
 
@@ -309,6 +323,7 @@ int main(void)
 		cmocka_unit_test(who_wanted_none_has_nothing_to_catch_up_on),
 		cmocka_unit_test(what_draws_is_worth_its_weight),
 		cmocka_unit_test(the_first_run_teaches_all_of_them),
+		cmocka_unit_test(what_runs_take_is_known_after_one),
 		cmocka_unit_test(the_first_runs_are_those_that_find_most),
 		cmocka_unit_test(a_program_that_does_much_is_controlled_last),
 		cmocka_unit_test(a_program_that_waits_is_a_short_one),

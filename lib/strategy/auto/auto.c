@@ -10,7 +10,8 @@
  *
  * A controlled run of a program that does much can take a campaign's time. As
  * long as there is something to enforce there are none of such a program. In
- * some a thread spins for one that is not let run; they are let go soon.
+ * some a thread spins for one that is not let run, and so it does in some of
+ * maple's; they are let go soon.
  */
 #include <assert.h>
 #include <errno.h>
@@ -32,7 +33,7 @@
 #define EAGER	     2 /* runs in a row of orders that others did, by other callers */
 #define LATE	     200 /* runs, after which time counts, not runs */
 #define FADES	     0.1 /* of the mean, what a further run is */
-#define HOLD_LEAST   0.5 /* seconds, until a controlled run is let go, */
+#define HOLD_LEAST   0.5 /* seconds, until a run is let go, */
 #define HOLD_TIMES   20	 /* ... and so many times what runs take */
 
 /* From GREY on: later. */
@@ -90,7 +91,7 @@ static int open_auto(const struct maple_strategy *strategy,
 	maple_ranking_init(&a->ranking, MAPLE_RANK_NEWS, study->options);
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
-	a->share[POS].blind = a->share[MEET].blind = true;
+	a->share[POS].blind = a->share[MEET].blind = a->share[GREY].blind = true;
 	*self = a;
 	return 0;
 }
@@ -157,6 +158,17 @@ static int draw(struct maple_portfolio *a, struct maple_job *job,
 				       err);
 }
 
+/*
+ * How long a schedule is held, in which one thread may spin for another that is
+ * not let run. What a run of maple's takes is not known before there was one.
+ */
+static double holds(const struct maple_portfolio *a, enum part part)
+{
+	return part == MEET || (part == MAPLE && !(a->mean > 0))
+		       ? 0
+		       : HOLD_LEAST + HOLD_TIMES * a->mean;
+}
+
 /* Whether @part has a run, as @job. @e: 0, or -errno */
 static bool begin(struct maple_portfolio *a, enum part part,
 		  struct maple_job *job, struct maple_error *err, int *e)
@@ -165,9 +177,7 @@ static bool begin(struct maple_portfolio *a, enum part part,
 
 	*e = 0;
 	job->part = part;
-	job->hold = part == MAPLE || part == MEET
-			    ? 0
-			    : HOLD_LEAST + HOLD_TIMES * a->mean;
+	job->hold = holds(a, part);
 	switch (part) {
 	case PCR:
 		return maple_patterns_begin(&a->patterns, p, job, err, e);
@@ -307,7 +317,7 @@ static int ended(void *self, struct maple_job *job,
 	taken = length(a, run->seconds, run->cpu_seconds);
 	if (job->kind == MAPLE_RUN_ENFORCE)
 		a->enforced += run->seconds;
-	else if (taken > a->profiled)
+	else if (!run->released && taken > a->profiled)
 		a->profiled = taken;
 	e = maple_search_ended(&a->maple, job, end, err);
 	if (!e)
