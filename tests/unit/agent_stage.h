@@ -109,8 +109,8 @@ static inline void look_for(struct drive *d, const struct maple_event *e)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 /* What main() returns: a scene's result, or whether @tests have passed. */
-#define PLAY_OR_TEST(argc, argv, tests)          \
-	((argc) == 2 ? play((argv)[1])           \
+#define PLAY_OR_TEST(argc, argv, tests) \
+	((argc) == 2 ? play((argv)[1])  \
 		     : cmocka_run_group_tests(tests, NULL, NULL))
 
 #endif

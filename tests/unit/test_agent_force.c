@@ -370,18 +370,12 @@ static void test_force_traps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_buried),
-		TEST(test_force),
-		TEST(test_force_back),
-		TEST(test_unsound),
-		TEST(test_unseen_write),
-		TEST(test_force_hot),
-		TEST(test_force_sleeper),
-		TEST(test_force_traps),
-		TEST(test_force_hot_call),
-		TEST(test_force_split),
-		TEST(test_force_whole),
-		TEST(test_split_fault),
+		TEST(test_buried),	   TEST(test_force),
+		TEST(test_force_back),	   TEST(test_unsound),
+		TEST(test_unseen_write),   TEST(test_force_hot),
+		TEST(test_force_sleeper),  TEST(test_force_traps),
+		TEST(test_force_hot_call), TEST(test_force_split),
+		TEST(test_force_whole),	   TEST(test_split_fault),
 		TEST(test_force_callers),
 	};
 

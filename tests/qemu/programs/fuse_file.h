@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static inline void answer(int fd, const struct fuse_in_header *in, int error,
-		   const void *body, size_t size)
+			  const void *body, size_t size)
 {
 	char data[256];
 	struct fuse_out_header out = {
