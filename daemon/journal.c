@@ -152,19 +152,27 @@ void maple_journal_deinit(struct maple_server *server)
 	sd_event_source_disable_unref(server->missing);
 }
 
+static void say_as(int priority, const struct maple_client *client,
+		   const struct maple_journal_field *fields, const char *fmt,
+		   va_list ap)
+{
+	char text[1024];
+
+	if (client && !may_say(priority, client))
+		return;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	say(priority, client, fields, text);
+}
+
 /* maple_journal - one line, about @client or nobody */
 void maple_journal(int priority, const struct maple_client *client,
 		   const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
-	if (client && !may_say(priority, client))
-		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	say_as(priority, client, NULL, fmt, ap);
 	va_end(ap);
-	say(priority, client, NULL, text);
 }
 
 /*
@@ -175,13 +183,9 @@ void maple_journal_with(int priority, const struct maple_client *client,
 			const struct maple_journal_field *fields,
 			const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
-	if (client && !may_say(priority, client))
-		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	say_as(priority, client, fields, fmt, ap);
 	va_end(ap);
-	say(priority, client, fields, text);
 }

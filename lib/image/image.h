@@ -54,6 +54,12 @@ const char *maple_left_out_name(enum maple_left_out reason);
  */
 int maple_image_file(const char *path);
 
+/*
+ * maple_image_elf - opens a 64-bit ELF file of the target's; NULL: see errno.
+ * The caller ends it with elf_end(), and closes *@fd after that.
+ */
+struct Elf *maple_image_elf(const char *path, int *fd);
+
 int maple_image_open(const char *path, struct maple_image **image,
 		     struct maple_error *err);
 

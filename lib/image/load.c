@@ -238,6 +238,26 @@ int maple_image_file(const char *path)
 	return e;
 }
 
+Elf *maple_image_elf(const char *path, int *fd)
+{
+	Elf *elf;
+
+	*fd = maple_image_file(path);
+	if (*fd < 0) {
+		errno = -*fd;
+		return NULL;
+	}
+	elf_version(EV_CURRENT);
+	elf = elf_begin(*fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF &&
+	    gelf_getclass(elf) == ELFCLASS64)
+		return elf;
+	elf_end(elf);
+	close(*fd);
+	errno = ENOEXEC;
+	return NULL;
+}
+
 /*
  * maple_image_load - opens image->path, reads its segments, finds its text
  */

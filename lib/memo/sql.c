@@ -21,6 +21,16 @@ int maple_sql_damaged(struct maple_memo *memo, struct maple_error *err)
 			       memo->path);
 }
 
+/* maple_sql_older - -ENOTSUP: schema @version is not brought up by a reader */
+int maple_sql_older(struct maple_memo *memo, int64_t version,
+		    struct maple_error *err)
+{
+	return maple_error_set(err, ENOTSUP,
+			       "memo database '%s' has the older schema %d; a "
+			       "campaign on it, mapletest run, brings it to %d",
+			       memo->path, (int)version, maple_sql_version);
+}
+
 /* maple_sql_newer - -ENOTSUP: we do not know schema @version */
 int maple_sql_newer(struct maple_memo *memo, int64_t version,
 		    struct maple_error *err)
@@ -177,13 +187,12 @@ char *maple_sql_string(struct maple_query *query, int column)
 }
 
 /*
- * maple_sql_first - statement @which, at its first row; as maple_sql_step()
- *
- * When the server is lost, and there is a place beside it, it is asked there.
+ * Statement @which, at its first row; as maple_sql_step(). When the server is
+ * lost, and there is a place beside it, that place is asked.
  */
-int maple_sql_first(struct maple_memo *memo, enum maple_statement which,
-		    struct maple_query **query, struct maple_error *err,
-		    const char *types, va_list ap)
+static int first(struct maple_memo *memo, enum maple_statement which,
+		 struct maple_query **query, struct maple_error *err,
+		 const char *types, va_list ap)
 {
 	va_list copy;
 	int ret;
@@ -196,7 +205,7 @@ int maple_sql_first(struct maple_memo *memo, enum maple_statement which,
 	if (!maple_mirror_leaves(memo, ret))
 		return ret;
 	ret = maple_mirror_leave(memo, err);
-	return ret ? ret : maple_sql_first(memo, which, query, err, types, ap);
+	return ret ? ret : first(memo, which, query, err, types, ap);
 }
 
 /* maple_sql_ask - the same; *query is what is to be read from, and reset */
@@ -208,7 +217,7 @@ int maple_sql_ask(struct maple_memo *memo, enum maple_statement which,
 	int ret;
 
 	va_start(ap, types);
-	ret = maple_sql_first(memo, which, query, err, types, ap);
+	ret = first(memo, which, query, err, types, ap);
 	va_end(ap);
 	return ret;
 }
@@ -222,7 +231,7 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 	int ret;
 
 	va_start(ap, types);
-	ret = maple_sql_first(memo, which, &query, err, types, ap);
+	ret = first(memo, which, &query, err, types, ap);
 	assert(ret <= 0);
 	if (!ret)
 		ret = maple_mirror_tell(memo, which, 0, err, types, ap);
@@ -310,7 +319,7 @@ int maple_sql_number_of(struct maple_memo *memo, enum maple_statement which,
 			va_list ap)
 {
 	struct maple_query *query;
-	int ret = maple_sql_first(memo, which, &query, err, types, ap);
+	int ret = first(memo, which, &query, err, types, ap);
 
 	*id = 0;
 	if (ret <= 0)

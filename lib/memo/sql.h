@@ -110,6 +110,8 @@ extern const char *const maple_sql_migrations[];
 extern const int maple_sql_version;
 
 int maple_sql_damaged(struct maple_memo *memo, struct maple_error *err);
+int maple_sql_older(struct maple_memo *memo, int64_t version,
+		    struct maple_error *err);
 int maple_sql_newer(struct maple_memo *memo, int64_t version,
 		    struct maple_error *err);
 int maple_sql_get(struct maple_memo *memo, enum maple_statement which,
@@ -130,9 +132,6 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_error *err, const char *types, ...);
 int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 		   int64_t *id, struct maple_error *err, const char *types, ...);
-int maple_sql_first(struct maple_memo *memo, enum maple_statement which,
-		    struct maple_query **query, struct maple_error *err,
-		    const char *types, va_list ap);
 int maple_sql_ask(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_query **query, struct maple_error *err,
 		  const char *types, ...);

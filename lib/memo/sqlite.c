@@ -440,12 +440,7 @@ static int open_readonly(struct maple_memo *memo, struct maple_error *err)
 	if (!ret)
 		make_private(memo->path);
 	if (!ret && version < maple_sql_version)
-		return maple_error_set(err, ENOTSUP,
-				       "memo database '%s' has the older "
-				       "schema %d; a campaign on it, mapletest "
-				       "run, brings it to %d",
-				       memo->path, (int)version,
-				       maple_sql_version);
+		return maple_sql_older(memo, version, err);
 	return ret;
 }
 

@@ -33,21 +33,29 @@ static json_t *encode_struct(const struct maple_field *fields, const void *base)
 	return NULL;
 }
 
-static json_t *encode_array(const struct maple_field *field, const void *base)
+/* maple_fields_encode_all - an array of @n structs of @size; NULL: no memory */
+json_t *maple_fields_encode_all(const struct maple_field *fields,
+				const void *structs, size_t size, size_t n)
 {
-	unsigned int n =
-		*(const unsigned int *)((const char *)base + field->count);
-	const char *at = *(char *const *)((const char *)base + field->offset);
 	json_t *array = json_array();
 
-	for (unsigned int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (json_array_append_new(
-			    array,
-			    encode_struct(field->of, at + i * field->size))) {
+			    array, encode_struct(fields, (const char *)structs +
+								 i * size))) {
 			json_decref(array);
 			return NULL;
 		}
 	return array;
+}
+
+static json_t *encode_array(const struct maple_field *field, const void *base)
+{
+	const char *at = (const char *)base;
+
+	return maple_fields_encode_all(
+		field->of, *(void *const *)(at + field->offset), field->size,
+		*(const unsigned int *)(at + field->count));
 }
 
 static json_t *encode_field(const struct maple_field *field, const void *base)

@@ -54,6 +54,8 @@ struct maple_field {
 json_t *maple_fields_number(uint64_t number);
 int maple_fields_encode(json_t *object, const struct maple_field *fields,
 			const void *base);
+json_t *maple_fields_encode_all(const struct maple_field *fields,
+				const void *structs, size_t size, size_t n);
 int maple_fields_decode(const json_t *object, const struct maple_field *fields,
 			void *base);
 

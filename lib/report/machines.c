@@ -35,37 +35,17 @@ static const struct maple_field hour_fields[] = {
 	MAPLE_FIELD_END,
 };
 
-/* @size: of each of @n structs; NULL: out of memory */
-static json_t *encode(const struct maple_field *fields, const void *structs,
-		      size_t size, size_t n)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		json_t *object = json_object();
-
-		if (maple_fields_encode(object, fields,
-					(const char *)structs + i * size) ||
-		    json_array_append(array, object)) {
-			json_decref(object);
-			json_decref(array);
-			return NULL;
-		}
-		json_decref(object);
-	}
-	return array;
-}
-
 /* maple_codec_machines - an array for JSON; NULL: out of memory */
 json_t *maple_codec_machines(const struct maple_memo_machine *machines, size_t n)
 {
-	return encode(machine_fields, machines, sizeof(*machines), n);
+	return maple_fields_encode_all(machine_fields, machines,
+				       sizeof(*machines), n);
 }
 
 /* maple_codec_hours - the same of hours */
 json_t *maple_codec_hours(const struct maple_memo_hour *hours, size_t n)
 {
-	return encode(hour_fields, hours, sizeof(*hours), n);
+	return maple_fields_encode_all(hour_fields, hours, sizeof(*hours), n);
 }
 
 /* Whether both are known, and not the same. */

@@ -222,15 +222,7 @@ bool check_deadlock(const struct program *p, const struct run *run,
 	return false;
 }
 
-/*
- * Logs in letters, one access each: thread, kind (U: update, L, M: lock and
- * unlock), variable, site. The iRoot's events are the sites 0 to 3.
- */
-static const struct {
-	int idiom;
-	const char *kinds, *log;
-	bool exposed;
-} self_tests[] = {
+static const struct self_test self_tests[] = {
 	{ 1, "WR", "pWx0 qRx1", true },
 	{ 1, "WR", "qRx1 pWx0", false },
 	{ 1, "WR", "pWx0 rWx9 qRx1", false },
@@ -291,44 +283,63 @@ static uint32_t kind_of(char c)
 	}
 }
 
-/* x and y are variables, l and h the lower and upper half of x, m a mutex. */
+/*
+ * One access: thread, unit if it has one, kind, variable, site. x and y are
+ * variables, l and h the lower and upper half of x, m a mutex.
+ */
 static struct entry entry_of(const char *s)
 {
-	struct entry e = { s[0] - 'p',	  0,	    s[3] - '0',
-			   kind_of(s[1]), VAR_ADDR, 2 * GRAIN };
+	struct entry e = {
+		.thread = *s++ - 'p',
+		.addr = VAR_ADDR,
+		.size = 2 * GRAIN,
+	};
 
-	if (s[2] == 'y')
+	if (*s >= '0' && *s <= '9')
+		e.unit = (uint8_t)(*s++ - '0');
+	e.kind = kind_of(s[0]);
+	e.site = (uint32_t)(s[2] - '0');
+	if (s[1] == 'y')
 		e.addr += 16;
-	if (s[2] == 'h')
+	if (s[1] == 'h')
 		e.addr += GRAIN;
-	if (s[2] == 'h' || s[2] == 'l')
+	if (s[1] == 'h' || s[1] == 'l')
 		e.size = GRAIN;
-	if (s[2] == 'm')
+	if (s[1] == 'm')
 		e.addr = LOCK_ADDR;
 	return e;
 }
 
-int check_self_test(void)
+int self_test_with(bool (*exposed)(const struct log *log,
+				   const struct maple_iroot *iroot),
+		   const struct self_test *test, size_t n)
 {
 	static struct log log;
 	int wrong = 0;
 
-	for (size_t i = 0; i < sizeof(self_tests) / sizeof(*self_tests); i++) {
-		struct maple_iroot iroot = { self_tests[i].idiom };
-		const char *s = self_tests[i].log;
+	for (; n; n--, test++) {
+		struct maple_iroot iroot = { test->idiom };
 
-		for (int e = 0; self_tests[i].kinds[e]; e++) {
+		for (int e = 0; test->kinds[e]; e++) {
 			iroot.e[e].site = e;
-			iroot.e[e].kind = kind_of(self_tests[i].kinds[e]);
+			iroot.e[e].kind = kind_of(test->kinds[e]);
 		}
 		log.n = 0;
-		for (; *s; s += s[4] ? 5 : 4)
+		for (const char *s = test->log; s; s = strchr(s, ' ')) {
+			s += *s == ' ';
 			log.e[log.n++] = entry_of(s);
-		if (check_exposed(&log, &iroot) != self_tests[i].exposed) {
-			printf("self-test: idiom %d: '%s' is judged wrongly\n",
-			       self_tests[i].idiom, self_tests[i].log);
+		}
+		if (exposed(&log, &iroot) != test->exposed) {
+			printf("self-test: idiom %u: '%s' is judged wrongly\n",
+			       test->idiom, test->log);
 			wrong++;
 		}
 	}
 	return wrong;
+}
+
+int check_self_test(void)
+{
+	return self_test_with(check_exposed, self_tests,
+			      sizeof(self_tests) / sizeof(*self_tests));
 }

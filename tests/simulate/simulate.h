@@ -155,7 +155,24 @@ void machine_run(const struct program *p, const struct maple_plan *plan,
 bool check_exposed(const struct log *log, const struct maple_iroot *iroot);
 bool check_deadlock(const struct program *p, const struct run *run,
 		    const struct maple_iroot *iroot);
-/* check_self_test - number of logs that it judges wrongly */
+/*
+ * A log and whether it exposes an iRoot. The log is in letters, one access
+ * each: thread, number of the unit where the test is about units, kind (U:
+ * update, L, M: lock and unlock), variable, site. The iRoot's events are the
+ * sites 0 to 3.
+ */
+struct self_test {
+	uint32_t idiom;
+	const char *kinds, *log;
+	bool exposed;
+};
+
+/* self_test_with - the number of @n logs that @exposed judges wrongly */
+int self_test_with(bool (*exposed)(const struct log *log,
+				   const struct maple_iroot *iroot),
+		   const struct self_test *test, size_t n);
+
+/* check_self_test - number of logs that check_exposed() judges wrongly */
 int check_self_test(void);
 
 /*

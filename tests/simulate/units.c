@@ -5,7 +5,6 @@
  * Which call an access is in is known here; the product has to tell it from
  * sites that come again.
  */
-#include <stdio.h>
 #include "predict/sets/state.h"
 #include "simulate.h"
 
@@ -58,12 +57,7 @@ bool units_exposed(const struct log *log, const struct maple_iroot *iroot)
 	return search(log, iroot, maple_set_form(iroot->idiom), at, 0);
 }
 
-/* Logs as those of check.c, with the unit behind the thread. */
-static const struct {
-	uint32_t idiom;
-	const char *kinds, *log;
-	bool exposed;
-} self_tests[] = {
+static const struct self_test self_tests[] = {
 	{ MAPLE_SET_1, "RWW", "p1Rx0 q1Wx1 p1Wx2", true },
 	{ MAPLE_SET_1, "RWW", "p1Rx0 p1Wx9 q1Rx8 q1Wx1 p1Wx2", true },
 	{ MAPLE_SET_1, "RWW", "p1Rx0 q1Wx1 p2Wx2", false },
@@ -82,42 +76,10 @@ static const struct {
 	{ MAPLE_SET_4, "WRRW", "p1Wx0 q1Ry2 q1Rx1 p1Wy3", false },
 };
 
-static uint32_t kind_of(char c)
-{
-	return c == 'R' ? MAPLE_EV_READ : MAPLE_EV_WRITE;
-}
-
 int units_self_test(void)
 {
-	static struct log log;
-	int wrong = 0;
-
-	for (size_t i = 0; i < sizeof(self_tests) / sizeof(*self_tests); i++) {
-		struct maple_iroot iroot = { self_tests[i].idiom };
-		const char *s = self_tests[i].log;
-
-		for (int e = 0; self_tests[i].kinds[e]; e++) {
-			iroot.e[e].site = (uint32_t)e;
-			iroot.e[e].kind =
-				(uint8_t)kind_of(self_tests[i].kinds[e]);
-		}
-		log.n = 0;
-		for (; *s; s += s[5] ? 6 : 5)
-			log.e[log.n++] = (struct entry){
-				.thread = s[0] - 'p',
-				.unit = (uint8_t)(s[1] - '0'),
-				.kind = kind_of(s[2]),
-				.addr = VAR_ADDR + (s[3] == 'y' ? 16 : 0),
-				.size = 2 * GRAIN,
-				.site = (uint32_t)(s[4] - '0'),
-			};
-		if (units_exposed(&log, &iroot) != self_tests[i].exposed) {
-			printf("self-test: '%s' is judged wrongly\n",
-			       self_tests[i].log);
-			wrong++;
-		}
-	}
-	return wrong;
+	return self_test_with(units_exposed, self_tests,
+			      sizeof(self_tests) / sizeof(*self_tests));
 }
 
 bool units_claimed(const struct log *log, const struct maple_iroot *iroot)

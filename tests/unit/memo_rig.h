@@ -15,15 +15,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include <maple/memo.h>
+#include "memo/sql.h"
 #include "memo_place.h"
-
-#define OK(call)                                                      \
-	do {                                                          \
-		struct maple_error err = { "" };                      \
-		int ret_ = (call);                                    \
-		if (ret_)                                             \
-			fail_msg("%s: %d %s", #call, ret_, err.text); \
-	} while (0)
+#include "ok.h"
 
 struct fixture {
 	char dir[32], path[PLACE];
@@ -65,6 +59,30 @@ counts_of(struct maple_memo *memo, int64_t program, const char *name)
 				     : maple_coverage_sum(&c);
 	maple_coverage_deinit(&c);
 	return counts;
+}
+
+/* The number that @sql says. */
+static inline int64_t count(struct fixture *f, const char *sql)
+{
+	struct maple_query *s;
+	int64_t n;
+
+	OK(maple_sql_prepare(f->memo, sql, "", &s, &err));
+	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
+	n = maple_sql_number(s, 0);
+	maple_sql_finish(s);
+	return n;
+}
+
+/* A sighting of finding @id at @when, in the campaign. */
+static inline void store(struct fixture *f, char *id, uint64_t when)
+{
+	struct maple_finding finding = { .id = id,
+					 .title = "T",
+					 .kind = MAPLE_FAILURE_EXIT,
+					 .found_at = when };
+
+	OK(maple_memo_finding_store(f->memo, f->campaign, &finding, &err));
 }
 
 static inline int setup(void **state)

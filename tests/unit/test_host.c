@@ -23,14 +23,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "host/host.h"
-
-#define OK(call)                                                      \
-	do {                                                          \
-		struct maple_error err = { "" };                      \
-		int ret_ = (call);                                    \
-		if (ret_)                                             \
-			fail_msg("%s: %d %s", #call, ret_, err.text); \
-	} while (0)
+#include "ok.h"
 
 #define REFUSED(error, call)                                            \
 	do {                                                            \

@@ -48,18 +48,6 @@ static int stop_server(void **state)
 	return 0;
 }
 
-static int64_t count(struct fixture *f, const char *sql)
-{
-	struct maple_query *s;
-	int64_t n;
-
-	OK(maple_sql_prepare(f->memo, sql, "", &s, &err));
-	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
-	n = maple_sql_number(s, 0);
-	maple_sql_finish(s);
-	return n;
-}
-
 static int64_t goal_of(struct maple_memo *memo, uint64_t site)
 {
 	struct maple_memo_goal_key key = {

@@ -19,14 +19,7 @@
 #include <maple/memo.h>
 #include "memo/sql.h"
 #include "memo_place.h"
-
-#define OK(call)                                                      \
-	do {                                                          \
-		struct maple_error err = { "" };                      \
-		int ret_ = (call);                                    \
-		if (ret_)                                             \
-			fail_msg("%s: %d %s", #call, ret_, err.text); \
-	} while (0)
+#include "ok.h"
 
 static char dir[64];
 

@@ -208,18 +208,6 @@ static int64_t begin_run(struct fixture *f)
 	return id;
 }
 
-static int64_t count(struct fixture *f, const char *sql)
-{
-	struct maple_query *s;
-	int64_t n;
-
-	OK(maple_sql_prepare(f->memo, sql, "", &s, &err));
-	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
-	n = maple_sql_number(s, 0);
-	maple_sql_finish(s);
-	return n;
-}
-
 static void restart(void)
 {
 	shell("kill", "");

@@ -155,18 +155,6 @@ static void do_run(struct fixture *f, uint64_t site, unsigned int marks)
 	end_run(f, begin_run(f, site), site, marks);
 }
 
-static int64_t count(struct fixture *f, const char *sql)
-{
-	struct maple_query *s;
-	int64_t n;
-
-	OK(maple_sql_prepare(f->memo, sql, "", &s, &err));
-	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
-	n = maple_sql_number(s, 0);
-	maple_sql_finish(s);
-	return n;
-}
-
 static int enough(void *ctx)
 {
 	return gone;

@@ -76,9 +76,9 @@ bool maple_sched_set(int tid, unsigned int prio)
 	return !raw_failed(ret);
 }
 
-static void set_nice(int tid, int nice)
+static void set_nice(int nice)
 {
-	count(maple_shm, raw3(SYS_setpriority, PRIO_PROCESS, tid, nice));
+	count(maple_shm, raw3(SYS_setpriority, PRIO_PROCESS, 0, nice));
 }
 
 /* maple_sched_level - from now on thread @number has @prio */
@@ -142,7 +142,7 @@ void maple_sched_begin(uint32_t number)
 	struct maple_shm *shm = maple_shm;
 
 	if (shm->sched == MAPLE_SCHEDULE_PCTLARGE)
-		set_nice(0, -20 + shuffled[number % NICES]);
+		set_nice(-20 + shuffled[number % NICES]);
 	else if (shm->thread[number].prio)
 		maple_sched_set(0, shm->thread[number].prio);
 }
@@ -169,7 +169,7 @@ void maple_sched_change(unsigned int change)
 	if (shm->sched == MAPLE_SCHEDULE_RANDDELAY)
 		delay(shm->seed, change);
 	else if (shm->sched == MAPLE_SCHEDULE_PCTLARGE)
-		set_nice(0, left >= 2 ? 18 : 19);
+		set_nice(left >= 2 ? 18 : 19);
 	else if (real_time(shm))
 		maple_sched_level(maple_self.number, left);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "image/image.h"
 #include "join.h"
 
 /* The one process that this one may reach; 0: any. */
@@ -128,28 +129,11 @@ static uint64_t symbol_in(Elf *elf, const char *name)
 	return 0;
 }
 
-static Elf *begin(const char *path, int *fd)
-{
-	Elf *elf;
-
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*fd < 0)
-		return NULL;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(*fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF &&
-	    gelf_getclass(elf) == ELFCLASS64)
-		return elf;
-	elf_end(elf);
-	close(*fd);
-	return NULL;
-}
-
 /* maple_memory_symbol - the ELF address of @name in the file @path; or 0 */
 uint64_t maple_memory_symbol(const char *path, const char *name)
 {
 	int fd;
-	Elf *elf = begin(path, &fd);
+	Elf *elf = maple_image_elf(path, &fd);
 	uint64_t at;
 
 	if (!elf)
@@ -164,7 +148,7 @@ uint64_t maple_memory_symbol(const char *path, const char *name)
 uint64_t maple_memory_extent(const char *path)
 {
 	int fd;
-	Elf *elf = begin(path, &fd);
+	Elf *elf = maple_image_elf(path, &fd);
 	uint64_t end = 0;
 	size_t n = 0;
 	GElf_Phdr ph;

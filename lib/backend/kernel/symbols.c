@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
 #include "base/array.h"
+#include "image/image.h"
 #include "kernel.h"
 
 struct search {
@@ -33,26 +34,6 @@ struct search {
 	bool no_memory;
 };
 
-static Elf *elf_open(const char *path, int *fd)
-{
-	Elf *elf;
-
-	*fd = maple_image_file(path);
-	if (*fd < 0) {
-		errno = -*fd;
-		return NULL;
-	}
-	elf_version(EV_CURRENT);
-	elf = elf_begin(*fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF &&
-	    gelf_getclass(elf) == ELFCLASS64)
-		return elf;
-	elf_end(elf);
-	close(*fd);
-	errno = ENOEXEC;
-	return NULL;
-}
-
 /* Whether @elf is the file that our own libc came from. */
 static bool is_ours(Elf *elf, const char *path)
 {
@@ -62,7 +43,7 @@ static bool is_ours(Elf *elf, const char *path)
 	Elf *other;
 	int fd;
 
-	other = n > 0 ? elf_open(path, &fd) : NULL;
+	other = n > 0 ? maple_image_elf(path, &fd) : NULL;
 	if (!other)
 		return false;
 	same = dwelf_elf_gnu_build_id(other, &own) == n && !memcmp(id, own, n);
@@ -229,7 +210,7 @@ int maple_functions_find(const char *path, struct maple_function_at **found,
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	s.elf = elf_open(path, &s.fd);
+	s.elf = maple_image_elf(path, &s.fd);
 	if (!s.elf)
 		return maple_error_set(err, errno, "%s: no functions: %m", path);
 	find_libc(&s);
@@ -286,7 +267,7 @@ static void walk(struct search *s, const char *path,
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	s->elf = elf_open(path, &s->fd);
+	s->elf = maple_image_elf(path, &s->fd);
 	if (!s->elf)
 		return;
 	while ((scn = elf_nextscn(s->elf, scn)))

@@ -197,12 +197,7 @@ static int make_ready(struct maple_memo *memo, struct maple_error *err)
 				       "memo database '%s' is still empty",
 				       memo->path);
 	if (c->readonly && version < maple_sql_version)
-		return maple_error_set(err, ENOTSUP,
-				       "memo database '%s' has the older "
-				       "schema %d; a campaign on it, mapletest "
-				       "run, brings it to %d",
-				       memo->path, (int)version,
-				       maple_sql_version);
+		return maple_sql_older(memo, version, err);
 	if (c->readonly)
 		return 0;
 	if (version < maple_sql_version)

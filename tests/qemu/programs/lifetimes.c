@@ -15,7 +15,6 @@
  *   lifetimes forks N     of a target, and what the kernel has left of them
  */
 #include <linux/capability.h>
-#include <linux/fuse.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +23,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include "fuse_file.h"
 #include "touch.h"
 #include "victims.h"
 
@@ -328,59 +328,6 @@ static void cut(const char *folder)
 }
 
 /* ---- served ---- */
-
-static void answer(int fd, const struct fuse_in_header *in, int error,
-		   const void *body, size_t size)
-{
-	char data[256];
-	struct fuse_out_header out = {
-		.len = (uint32_t)(sizeof(out) + size),
-		.error = error,
-		.unique = in->unique,
-	};
-
-	memcpy(data, &out, sizeof(out));
-	memcpy(data + sizeof(out), body, size);
-	if (write(fd, data, out.len) < 0 && errno != ENOENT)
-		_exit(2);
-}
-
-/* One file, the root of its file system, that nobody can read. */
-static void *serve(void *fuse)
-{
-	static char data[1 << 17];
-	const struct fuse_in_header *in = (const void *)data;
-	const struct fuse_init_out init = { .major = 7, .minor = 31 };
-	const struct fuse_open_out opened = { .fh = 1 };
-	const struct fuse_attr_out attr = {
-		.attr_valid = 1000,
-		.attr = { .ino = 1,
-			  .size = 1 << 20,
-			  .mode = S_IFREG | 0755,
-			  .nlink = 1,
-			  .blksize = 4096 },
-	};
-	int fd = *(int *)fuse;
-
-	while (read(fd, data, sizeof(data)) > 0)
-		switch (in->opcode) {
-		case FUSE_INIT:
-			answer(fd, in, 0, &init, sizeof(init));
-			break;
-		case FUSE_GETATTR:
-			answer(fd, in, 0, &attr, sizeof(attr));
-			break;
-		case FUSE_OPEN:
-			answer(fd, in, 0, &opened, sizeof(opened));
-			break;
-		case FUSE_FORGET:
-		case FUSE_RELEASE:
-			break;
-		default:
-			answer(fd, in, -EIO, "", 0);
-		}
-	return NULL;
-}
 
 /* Whether we may trace everybody, as root does. */
 static void may_trace(bool may)
