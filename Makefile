@@ -222,11 +222,19 @@ $(O)/mapled: $(daemon_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(SHARED),,$(LIBS)) \
 		-lsystemd
 
+# A test that computes is compiled more often than it is executed, so it is not
+# optimised, but for those that look at their own code.
+own_code := agent% fence image% intercept% kernel_probes process static unwind \
+	variable
+computing := $(filter-out $(own_code:%=tests/unit/test_%.c), \
+	$(shell grep -l '^ \* beside: guests$$' tests/unit/test_*.c))
+plain = $(if $(findstring -fsanitize,$(CFLAGS)),,$(if $(filter \
+	tests/unit/$(@F).c,$(computing)),-O0))
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a \
-		$(LIBS) -lcmocka
+	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) $(plain) -Itests -o $@ $< \
+		$(O)/libmaple.a $(LIBS) -lcmocka
 
 # What the oracle reads its traces with.
 $(O)/tests/unit/test_oracle_trace: tests/unit/test_oracle_trace.c \

@@ -97,13 +97,14 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 }
 
 # What a finding says of a deadlock: its title, and of each thread the
-# functions that it is in, the program's own with their lines.
+# functions that it is in, the program's own with their lines. It is told before it
+# is confirmed.
 told='
 for backend in kernel agent; do
 	json=$(mktemp)
 	timeout -s KILL 120 mapletest run --backend $backend --baseline-fails --db :memory: \
-		--seed 1 --max-runs 60 --format json --output "$json" -- \
-		"$BUILD/tests/targets/$1" >/dev/null 2>&1
+		--seed 1 --max-runs 60 --confirm 0 --format json \
+		--output "$json" -- "$BUILD/tests/targets/$1" >/dev/null 2>&1
 	jq -c ".findings[0] | [.title, [.stacks[] | [.thread, (.frames[] |
 		[.function, .file, .line])]]]" "$json"
 done'
