@@ -114,6 +114,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/order_z3 $(O)/tests/bench/order \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
 	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
+	$(O)/tests/bench/points $(O)/tests/bench/many_points \
 	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
 	$(O)/tests/bench/static_costs $(O)/tests/bench/static_shared \
 	$(O)/tests/bench/rate \
@@ -433,7 +434,8 @@ $(O)/tests/events: $(wildcard tests/events/*.c) $(O)/libmaple.a
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-$(O)/tests/bench/price: tests/bench/price.c $(O)/libmaple.a
+$(O)/tests/bench/price $(O)/tests/bench/points: $(O)/tests/bench/%: \
+		tests/bench/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
@@ -502,7 +504,8 @@ $(O)/tests/bench/runs: tests/bench/runs.c $(O)/libmaple.a
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-$(O)/tests/bench/two_threads: tests/bench/two_threads.c
+$(O)/tests/bench/two_threads $(O)/tests/bench/many_points: \
+		$(O)/tests/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -pthread -o $@ $<

@@ -254,3 +254,25 @@ rebuild() { # PROGRAM TARGET SCRIPT
 	ended_with 125
 	says "$dir/p was rebuilt since, and deposit is not what it was"
 }
+
+@test "a schedule is replayed over a rebuild, its places found again" {
+	local dir=$BATS_TEST_TMPDIR id
+
+	rebuild "$dir/p" bank_account ""
+	campaign --quiet --seed 1 --strategy pos --max-time 60s -- "$dir/p"
+	ended_with 66
+	id=$(jq -r '.findings[0].id' "$json")
+	holds '.findings[0].plan | fromjson |
+		.policy.switches[0].site != null and .sites[0].print != null'
+	rebuild "$dir/p" bank_account '1i /* new */\nint more(int n) { return n * 3; }
+		s/;$/; \/* a comment *\//'
+	mapletest replay --times 20 --db "$db" "$id"
+	ended_with 0
+	says "rebuilt since: [0-9]+ places of the order were found again"
+	says "20/20"
+	rebuild "$dir/p" bank_account \
+		'/deposit(void/,/^}/s/^{/{ volatile int new = 1; (void)new;/'
+	mapletest replay --times 3 --db "$db" "$id"
+	ended_with 125
+	says "$dir/p was rebuilt since, and deposit is not what it was"
+}

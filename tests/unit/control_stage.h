@@ -131,6 +131,17 @@ static inline void order_by(struct maple_policy_order *o,
 	o->change[1] = o->change[0] + seed / 7 % 7;
 }
 
+/* The policies that walk by themselves, one after the other. */
+static inline enum maple_policy_kind nth_policy(unsigned int i)
+{
+	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
+							   MAPLE_POLICY_POS,
+							   MAPLE_POLICY_PCT,
+							   MAPLE_POLICY_SURW };
+
+	return policies[i % 4];
+}
+
 /* The first run that fails, of @most; 0: none did. */
 static inline unsigned int
 search(struct stage *s, enum maple_policy_kind policy, unsigned int most)
@@ -204,23 +215,19 @@ static inline void replay(struct stage *s)
 static inline void stay_clean(const char *program, const char *arg,
 			      unsigned int runs, bool asleep)
 {
-	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
-							   MAPLE_POLICY_POS,
-							   MAPLE_POLICY_PCT,
-							   MAPLE_POLICY_SURW };
 	struct maple_run_control c = { 0 };
 	struct stage s;
 
 	open_stage(&s, program, arg);
 	s.play->alone.backend->options.sleeps = asleep;
 	for (unsigned int i = 0; i < 4 * runs; i++) {
-		order_by(&c.order, policies[i % 4], i);
+		order_by(&c.order, nth_policy(i), i);
 		c.order.blind = i / 4 % 2;
 		c.log = i / 8 % 2;
 		control(&s, &c, false);
 		if (s.run.end != MAPLE_END_ITSELF || s.run.status)
 			fail_msg("%s, policy %u, seed %u: end %d, status %x",
-				 program, policies[i % 4], i, s.run.end,
+				 program, nth_policy(i), i, s.run.end,
 				 s.run.status);
 	}
 	close_stage(&s);

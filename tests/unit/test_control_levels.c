@@ -338,16 +338,12 @@ static void show(struct stage *s, struct look *l,
 static void look_at(struct look *l, const char *stage, const char *letters,
 		    unsigned int seeds)
 {
-	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
-							   MAPLE_POLICY_POS,
-							   MAPLE_POLICY_PCT,
-							   MAPLE_POLICY_SURW };
 	struct maple_run_control c = { 0 };
 	struct stage s;
 
 	open_stage(&s, "control/levels", stage);
 	for (unsigned int i = 0; i < 4 * seeds; i++) {
-		order_by(&c.order, policies[i % 4], i);
+		order_by(&c.order, nth_policy(i), i);
 		memset(l->seen, 0, sizeof(l->seen));
 		show(&s, l, &c);
 		for (const char *at = letters; *at; at++)
