@@ -60,16 +60,16 @@ sets() { # RUNS PROGRAM
 }
 
 @test "a declared set is known by its name, and what violates it fails if asked" {
-	echo 'set turns global turn, passes' >"$BATS_TEST_TMPDIR/sets"
+	echo 'set counts global written, nested' >"$BATS_TEST_TMPDIR/sets"
 	limit=120 campaign --seed 1 --confirm 0 --max-runs 40 \
 		--atomic-sets "$BATS_TEST_TMPDIR/sets" \
-		-- "$BUILD/tests/targets/clean/spin_wait"
+		-- "$BUILD/tests/targets/clean/all_locks"
 	ended_with 0
-	holds '[.violations[] | select(.declared and .set == "turns")] | length > 0'
+	holds '[.violations[] | select(.declared and .set == "counts")] | length > 0'
 	holds '.sets.failures == 0'
 	limit=120 campaign --seed 1 --confirm 0 --max-runs 40 --strict-sets \
 		--atomic-sets "$BATS_TEST_TMPDIR/sets" \
-		-- "$BUILD/tests/targets/clean/spin_wait"
+		-- "$BUILD/tests/targets/clean/all_locks"
 	ended_with 66
 	holds '.verdict == "finding" and .findings == []'
 	holds '.sets.failures > 0'
@@ -184,14 +184,14 @@ sets() { # RUNS PROGRAM
 }
 
 @test "a violation that is suppressed is counted, and no failure" {
-	echo 'set turns global turn, passes' >"$BATS_TEST_TMPDIR/sets"
-	echo 'violation:^turns$' >"$BATS_TEST_TMPDIR/known"
+	echo 'set counts global written, nested' >"$BATS_TEST_TMPDIR/sets"
+	echo 'violation:^counts$' >"$BATS_TEST_TMPDIR/known"
 	limit=120 campaign --seed 1 --confirm 0 --max-runs 40 --strict-sets \
 		--atomic-sets "$BATS_TEST_TMPDIR/sets" \
 		--suppressions "$BATS_TEST_TMPDIR/known" \
-		-- "$BUILD/tests/targets/clean/spin_wait"
+		-- "$BUILD/tests/targets/clean/all_locks"
 	ended_with 0
 	holds '.sets.failures == 0'
-	holds '[.violations[] | select(.suppressed == "violation:^turns$")] |
+	holds '[.violations[] | select(.suppressed == "violation:^counts$")] |
 		length > 0'
 }

@@ -341,6 +341,52 @@ static void test_other_unit(void **state)
 	}
 }
 
+/* Of a unit: @lock is held at its second location, L at its first. */
+static void two_locations(const struct row *row, uint64_t lock)
+{
+	for (unsigned int t = 0; t < 2; t++)
+		for (unsigned int i = 0; i < 2; i++) {
+			uint64_t addr = t ? row->qat[i] : row->pat[i];
+
+			one(t, t ? row->q[i] : row->p[i], addr, 2 * t + i + 1,
+			    addr == X ? L : lock);
+		}
+	finish();
+}
+
+/* What different locks keep is no set by itself. */
+static void test_other_locks(void **state)
+{
+	static const struct maple_belonging given[] = {
+		{ 1, 0, 1, true },
+		{ 2, 0, 1, true },
+		{ 3, 0, 1, true },
+		{ 4, 0, 1, true },
+	};
+	unsigned int seen = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < ROWS; i++) {
+		if (rows[i].pat[0] == rows[i].pat[1])
+			continue;
+		begin();
+		two_locations(&rows[i], M);
+		assert_int_equal(nfound, 0);
+		begin();
+		two_locations(&rows[i], 0);
+		assert_true(row_has(&rows[i]));
+		begin();
+		two_locations(&rows[i], L);
+		assert_true(row_has(&rows[i]));
+		begin();
+		assert_true(maple_sets_belong(sets, given, 4));
+		two_locations(&rows[i], M);
+		assert_true(row_has(&rows[i]));
+		seen++;
+	}
+	assert_true(seen > 0);
+}
+
 /* What a callee does is its caller's, if that has been there before. */
 static void test_callee_is_part(void **state)
 {
@@ -370,6 +416,25 @@ static void test_round_ends_unit(void **state)
 	finish();
 	assert_false(has(MAPLE_SET_1, site, kind));
 	assert_int_equal(nfound, 1);
+}
+
+/* A site that is executed unseen from here on may have begun the next round. */
+static void test_quiet_ends_unit(void **state)
+{
+	static const uint32_t site[] = { 1, 3, 2 };
+	static const uint8_t kind[] = { R, W, W };
+
+	(void)state;
+	for (unsigned int quiet = 0; quiet < 2; quiet++) {
+		begin();
+		event(0, R, X, 1);
+		if (quiet)
+			event(1, MAPLE_EV_QUIET, 0, 1);
+		event(0, W, X, 2);
+		event(1, W, X, 3);
+		finish();
+		assert_int_equal(has(MAPLE_SET_1, site, kind), !quiet);
+	}
 }
 
 /* A block is a set by itself, wherever it lies; and no more when it is freed. */
@@ -511,9 +576,13 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_other_unit, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_other_locks, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_callee_is_part, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_round_ends_unit, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_quiet_ends_unit, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_blocks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shared_locks, setup,

@@ -200,6 +200,21 @@ static void test_round(void **state)
 	assert_null(only());
 }
 
+/* The round may be over where nobody sees its site come again. */
+static void test_quiet(void **state)
+{
+	(void)state;
+	for (unsigned int quiet = 0; quiet < 2; quiet++) {
+		begin(NULL, 0);
+		event(0, R, X, 1);
+		if (quiet)
+			event(1, MAPLE_EV_QUIET, 0, 1);
+		event(1, W, X, 2);
+		event(0, W, X, 3);
+		assert_int_equal(only() != NULL, !quiet);
+	}
+}
+
 /* It may have come after Q's, and then nothing was wrong: it is counted. */
 static void test_pending(void **state)
 {
@@ -362,17 +377,42 @@ static void test_forced(void **state)
 	}
 }
 
+/* Of a site that is executed often the log does not have each time. */
+static void test_forced_often(void **state)
+{
+	static struct maple_event log[1002];
+	struct maple_mates mates = { 0 };
+
+	(void)state;
+	assert_null(has(&rows[0], (struct how){ .serial = true }));
+	assert_true(maple_mates_join(&mates, maple_witness_mates(witness)));
+	for (uint32_t times = 1; times <= 1000; times += 999) {
+		begin(NULL, 0);
+		for (uint32_t i = 0; i < times; i++)
+			log[i] = make(0, R, X, 1);
+		log[times] = make(1, W, X, 2);
+		log[times + 1] = make(0, W, X, 3);
+		maple_witness_forced(witness, log, times + 2, &mates, NULL,
+				     NULL);
+		assert_int_equal(only() != NULL, times == 1);
+	}
+	maple_mates_deinit(&mates);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_round, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quiet, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_guards, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forced_often, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

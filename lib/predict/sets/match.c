@@ -190,15 +190,36 @@ static void weigh(struct maple_sets *sets, struct trial *t)
 	}
 }
 
+/*
+ * Whether two accesses of a unit, to two locations, may be to one set: what
+ * lies beside each other need not belong together. Two locations that different
+ * locks keep are no set, unless somebody has @declared it. Where one alone is
+ * kept by any the other's lock may have been forgotten.
+ */
+static bool belong(const struct maple_touch *a, const struct maple_touch *b,
+		   bool declared)
+{
+	if (declared || !a->locks->n || !b->locks->n)
+		return true;
+	for (uint32_t i = 0; i < a->locks->n; i++)
+		for (uint32_t k = 0; k < b->locks->n; k++)
+			if (a->locks->held[i].lock == b->locks->held[k].lock)
+				return true;
+	return false;
+}
+
 /* P has @a before @b; what Q did to the location of both, or to one of each. */
 static void match_pair(struct maple_sets *sets, const struct maple_done *p,
-		       uint32_t i, uint32_t j, const struct maple_done *q)
+		       uint32_t i, uint32_t j, const struct maple_done *q,
+		       bool declared)
 {
 	const struct maple_touch *a = &p->touch[i], *b = &p->touch[j];
 	struct trial t = { .thread = { p->thread, q->thread, q->thread,
 				       p->thread } };
 	bool same = overlap(a, b);
 
+	if (!same && !belong(a, b, declared))
+		return;
 	for (uint32_t k = 0; k < q->n; k++) {
 		const struct maple_touch *x = &q->touch[k];
 
@@ -222,7 +243,7 @@ static void match_pair(struct maple_sets *sets, const struct maple_done *p,
 
 			sets->stats.steps++;
 			if (l == k || !overlap(b, y) || overlap(a, y) ||
-			    overlap(x, y))
+			    overlap(x, y) || !belong(x, y, declared))
 				continue;
 			t.e[2] = y;
 			t.idiom = k < l ? MAPLE_SET_2 : MAPLE_SET_3;
@@ -234,9 +255,12 @@ static void match_pair(struct maple_sets *sets, const struct maple_done *p,
 	}
 }
 
-/* maple_sets_match - the orders in which unit @q gets into unit @p */
+/*
+ * maple_sets_match - the orders in which unit @q gets into unit @p
+ * @declared: the user has said that they are on one set
+ */
 void maple_sets_match(struct maple_sets *sets, const struct maple_done *p,
-		      const struct maple_done *q)
+		      const struct maple_done *q, bool declared)
 {
 	assert(p->thread != q->thread && p->n && q->n);
 	if (sets->stats.steps >= STEPS) {
@@ -248,5 +272,5 @@ void maple_sets_match(struct maple_sets *sets, const struct maple_done *p,
 		return;
 	for (uint32_t i = 0; i < p->n; i++)
 		for (uint32_t j = i + 1; j < p->n; j++)
-			match_pair(sets, p, i, j, q);
+			match_pair(sets, p, i, j, q, declared);
 }

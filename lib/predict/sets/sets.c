@@ -94,8 +94,12 @@ void maple_sets_event(struct maple_sets *sets, const struct maple_event *event)
 	struct maple_doer *doer;
 
 	if (event->thread >= MAPLE_THREADS || event->kind == MAPLE_EV_NONE ||
-	    event->kind >= MAPLE_EV_STEP || event->kind == MAPLE_EV_QUIET)
+	    event->kind >= MAPLE_EV_STEP)
 		return;
+	if (event->kind == MAPLE_EV_QUIET) {
+		maple_units_quiet(sets, event->site);
+		return;
+	}
 	doer = doer_of(sets, event->thread);
 	if (!doer) {
 		sets->stats.no_memory++;

@@ -110,8 +110,10 @@ static void compare(struct maple_sets *sets, const struct maple_set *set,
 		for (uint32_t i = 0; i < s->n; i++) {
 			if (s->done[i]->thread == done->thread)
 				continue;
-			maple_sets_match(sets, done, s->done[i]);
-			maple_sets_match(sets, s->done[i], done);
+			maple_sets_match(sets, done, s->done[i],
+					 set->given.number);
+			maple_sets_match(sets, s->done[i], done,
+					 set->given.number);
 		}
 }
 

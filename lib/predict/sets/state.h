@@ -144,6 +144,7 @@ void maple_sets_forget(struct maple_sets *sets);
 void maple_units_pass(struct maple_sets *sets, uint32_t thread, uint32_t sp);
 void maple_units_access(struct maple_sets *sets,
 			const struct maple_event *event);
+void maple_units_quiet(struct maple_sets *sets, uint32_t site);
 void maple_units_end(struct maple_sets *sets, uint32_t thread);
 
 /* shapes.c */
@@ -154,7 +155,7 @@ void maple_touches_put(struct maple_touch *touch, uint32_t n);
 
 /* match.c */
 void maple_sets_match(struct maple_sets *sets, const struct maple_done *p,
-		      const struct maple_done *q);
+		      const struct maple_done *q, bool declared);
 
 /* forms.c: what an iRoot of a set is executed as */
 struct maple_set_form {

@@ -3,8 +3,8 @@
  * Units of work: what one call of a function does to one set, from its first
  * access there until it has returned. That it has is seen by the stack pointer:
  * something of the thread is executed further up. What is called meanwhile is
- * part of it. A unit ends as well when one of its sites comes again: that is
- * the next round of a loop, or the next call in one.
+ * part of it. A unit ends as well when one of its sites comes again, or may do
+ * so unseen: that is the next round of a loop, or the next call in one.
  *
  * Two calls in a row from one place, with nothing in between, look like one:
  * that widens a unit, and whether the order happened in one unit is asked of
@@ -65,6 +65,29 @@ void maple_units_end(struct maple_sets *sets, uint32_t thread)
 		shut(sets, doer, thread, doer->n - 1);
 }
 
+static bool has_site(const struct maple_open *unit, uint32_t site)
+{
+	for (uint32_t i = 0; i < unit->n; i++)
+		if (unit->touch[i].site == site)
+			return true;
+	return false;
+}
+
+/*
+ * maple_units_quiet - @site may be executed without an event from here on: who
+ *                     has been there may come there again, and nobody sees it
+ */
+void maple_units_quiet(struct maple_sets *sets, uint32_t site)
+{
+	for (uint32_t t = 0; t < MAPLE_THREADS; t++) {
+		struct maple_doer *doer = sets->doer[t];
+
+		for (uint32_t i = doer ? doer->n : 0; i-- > 0;)
+			if (has_site(&doer->room[doer->begun[i].at], site))
+				shut(sets, doer, t, i);
+	}
+}
+
 /* The open one of @set that @site has not been in; NULL: to be opened. */
 static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
 			       uint32_t thread, const struct maple_set *set,
@@ -74,17 +97,14 @@ static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
 		return NULL;
 	/* What was begun last is most often what goes on. */
 	for (uint32_t i = doer->n; i-- > 0;) {
-		struct maple_open *unit;
+		struct maple_open *unit = &doer->room[doer->begun[i].at];
 
 		if (doer->begun[i].set != set)
 			continue;
-		unit = &doer->room[doer->begun[i].at];
-		for (uint32_t k = 0; k < unit->n; k++)
-			if (unit->touch[k].site == site) {
-				shut(sets, doer, thread, i);
-				return NULL;
-			}
-		return unit;
+		if (!has_site(unit, site))
+			return unit;
+		shut(sets, doer, thread, i);
+		return NULL;
 	}
 	return NULL;
 }

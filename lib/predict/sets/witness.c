@@ -444,6 +444,11 @@ void maple_witness_stats(const struct maple_witness *w,
 /* ---- a run that was forced ---- */
 
 #define ENDED 32 /* windows that are still compared with later ones */
+/*
+ * Executions of a site of which each is logged. Of one with 1,000 the agent
+ * logs only what matters to its plan; some may be on their way into the log.
+ */
+#define LOGGED 900
 
 /* What a thread did since a site of it came again. */
 struct window {
@@ -456,7 +461,8 @@ struct window {
 struct windows {
 	struct window *of[MAPLE_THREADS];
 	struct window ended[ENDED];
-	uint32_t nended; /* so far */
+	uint32_t nended;	     /* so far */
+	struct maple_sitemap logged; /* uint32_t: events of a site */
 };
 
 static void compare_windows(struct maple_witness *w, const struct window *a,
@@ -485,6 +491,37 @@ static void drop_first(struct window *window, uint32_t n)
 	window->n -= n;
 	memmove(window->touch, window->touch + n,
 		window->n * sizeof(window->touch[0]));
+}
+
+/* @site may be executed unseen from here on: nobody knows who is there again. */
+static void forget_site(struct maple_witness *w, struct windows *all,
+			uint32_t site)
+{
+	for (uint32_t t = 0; t < MAPLE_THREADS; t++) {
+		struct window *window = all->of[t];
+		uint32_t drop = 0;
+
+		for (uint32_t i = 0; window && i < window->n; i++)
+			if (window->touch[i].site == site)
+				drop = i + 1;
+		if (!drop)
+			continue;
+		end_window(w, all, window);
+		drop_first(window, drop);
+		window->doubtful &= window->n > 0;
+	}
+}
+
+/* Whether @site has been executed so often that not each time is logged. */
+static bool is_often(struct maple_witness *w, struct windows *all, uint32_t site)
+{
+	uint32_t *n = maple_sitemap_at(&all->logged, site);
+
+	if (!n)
+		return true;
+	if (*n < LOGGED && ++*n == LOGGED)
+		forget_site(w, all, site);
+	return *n == LOGGED;
 }
 
 static void add_access(struct maple_witness *w, struct windows *all,
@@ -524,7 +561,7 @@ static void log_event(struct maple_witness *w, struct windows *all,
 		window->doubtful = false;
 	}
 	if (!maple_event_is_memory(event->kind) || !event->size ||
-	    event->site == MAPLE_SITE_NONE)
+	    event->site == MAPLE_SITE_NONE || is_often(w, all, event->site))
 		return;
 	if (!window)
 		window = all->of[event->thread] = calloc(1, sizeof(*window));
@@ -544,6 +581,7 @@ void maple_witness_forced(struct maple_witness *w, const struct maple_event *log
 
 	if (!all)
 		return;
+	all->logged.element = sizeof(uint32_t);
 	w->known = mates;
 	w->together = together;
 	w->ctx = ctx;
@@ -556,6 +594,7 @@ void maple_witness_forced(struct maple_witness *w, const struct maple_event *log
 		end_window(w, all, all->of[i]);
 		free(all->of[i]);
 	}
+	maple_sitemap_deinit(&all->logged);
 	free(all);
 	w->known = NULL;
 }
