@@ -673,7 +673,8 @@ install: all
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 -D $(O)/mapled $(DESTDIR)$(PREFIX)/sbin/mapled
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	for unit in mapled.service mapled.socket mapled-watch.service; do \
+	for unit in mapled.service mapled.socket mapled-watch.service \
+		mapled-observer.service mapled-observer.socket; do \
 		sed 's|/usr/sbin|$(PREFIX)/sbin|' packaging/systemd/$$unit \
 		>$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit; done
 	install -d $(DESTDIR)$(PREFIX)/share/polkit-1/actions

@@ -56,6 +56,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
+	unsigned long long start_boottime;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct thread_struct thread;

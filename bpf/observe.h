@@ -106,8 +106,10 @@ struct maple_observe_count {
 /* Set before the target goes, except for what the observer counts. */
 struct maple_observe_session {
 	__u64 dev, ino; /* of our pid namespace */
-	__u32 pid;	/* of the target, in it */
-	__u32 budget;	/* 0: none */
+	__u64 start;  /* when the target began, in /proc's ticks; 0: any time */
+	__u32 pid;    /* of the target, in it; its exec is noted from then on */
+	__u32 heard;  /* ... and what it does is */
+	__u32 budget; /* 0: none */
 	__u32 runtimes;
 	__u32 is_static;
 	__u32 gone;	    /* another program has taken its place */
@@ -116,12 +118,13 @@ struct maple_observe_session {
 	__u32 nthreads;	    /* numbers given out */
 	__u32 threads_over; /* threads beyond MAPLE_THREADS */
 	__u32 joined;	    /* it ran before us: threads come as they show up */
-	__u64 seq;	    /* records so far */
-	__u64 lost;	    /* ... that found no room, and what else did not */
-	__u64 hits, calls;  /* accesses and calls recorded */
-	__u64 quieted;	    /* sites that have used up their budget */
-	__u64 condensed;    /* accesses that say nothing new */
-	__u64 trampoline;   /* where probed functions return to; 0: not known */
+	__u32 pad;
+	__u64 seq;	   /* records so far */
+	__u64 lost;	   /* ... that found no room, and what else did not */
+	__u64 hits, calls; /* accesses and calls recorded */
+	__u64 quieted;	   /* sites that have used up their budget */
+	__u64 condensed;   /* accesses that say nothing new */
+	__u64 trampoline;  /* where probed functions return to; 0: not known */
 	struct maple_observe_range runtime[MAPLE_OBSERVE_RUNTIMES];
 	__u32 generation[MAPLE_OBSERVE_BATCHES];
 };
@@ -129,6 +132,7 @@ struct maple_observe_session {
 /* How a process ended that is not ours to wait for; outlives sessions. */
 struct maple_observe_end {
 	__u64 dev, ino; /* of our pid namespace */
+	__u64 start;	/* as of a session */
 	__u32 pid;	/* whose; 0: nobody's */
 	__u32 seen;
 	__s32 status; /* as from waitpid */

@@ -104,22 +104,40 @@ static __always_inline __u32 new_number(void)
 	return MAPLE_THREAD_NONE;
 }
 
+#define TICK 10000000 /* ns of one of /proc's */
+
+/* Whether this runs in process @pid, which began at @start: no other had its
+   number before, or has it after. */
+static __always_inline bool is_process(__u64 dev, __u64 ino, __u32 pid,
+				       __u64 start)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct bpf_pidns_info ns;
+
+	return pid && !bpf_get_ns_current_pid_tgid(dev, ino, &ns, sizeof(ns)) &&
+	       ns.tgid == pid &&
+	       (!start ||
+		BPF_CORE_READ(task, group_leader, start_boottime) / TICK ==
+			start);
+}
+
+static __always_inline bool is_target(void)
+{
+	return is_process(session.dev, session.ino, session.pid, session.start);
+}
+
 /* The calling thread, made known if it is of the target; NULL if not. */
 static __noinline struct thread *self(void)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 tid = id, number;
-	struct bpf_pidns_info ns;
 	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
 
 	if (t)
 		return session.gone ? NULL : t;
-	if (session.gone ||
-	    (session.kernel_pid && session.kernel_pid != id >> 32))
-		return NULL;
-	if (bpf_get_ns_current_pid_tgid(session.dev, session.ino, &ns,
-					sizeof(ns)) ||
-	    ns.tgid != session.pid)
+	if (!session.heard || session.gone ||
+	    (session.kernel_pid && session.kernel_pid != id >> 32) ||
+	    !is_target())
 		return NULL;
 	session.kernel_pid = id >> 32;
 	number = new_number();

@@ -74,12 +74,9 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 /* How the process ends, told by the first of its threads that does. */
 static __always_inline void note_end(struct task_struct *task)
 {
-	struct bpf_pidns_info ns;
-
 	if (!end.pid || end.seen ||
 	    !(BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT) ||
-	    bpf_get_ns_current_pid_tgid(end.dev, end.ino, &ns, sizeof(ns)) ||
-	    ns.tgid != end.pid)
+	    !is_process(end.dev, end.ino, end.pid, end.start))
 		return;
 	end.status = BPF_CORE_READ(task, signal, group_exit_code);
 	end.seen = 1;
@@ -121,9 +118,8 @@ int observe_exited(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sched_process_exec")
 int observe_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 tid = bpf_get_current_pid_tgid();
-
-	if (bpf_map_lookup_elem(&threads, &tid))
+	/* By any thread: that of one that has said nothing yet counts as well. */
+	if (is_target())
 		session.gone = 1;
 	return 0;
 }

@@ -170,6 +170,7 @@ int maple_attach_enter(struct maple_settings *settings, bool server)
 		.writes = writes,
 		.agent = settings->campaign.agent,
 		.backend = settings->campaign.backend,
+		.observer = settings->campaign.observer,
 		.mapled = settings->campaign.host,
 		.server = server,
 	};

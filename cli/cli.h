@@ -185,6 +185,7 @@ int maple_jobs_wait(struct maple_settings *settings, const char *place,
 		    uint64_t number);
 
 /* host.c */
+const char *maple_host_observer(const struct maple_settings *settings);
 int maple_host_find(struct maple_settings *settings);
 int maple_host_register(struct maple_settings *settings);
 void maple_host_probe(struct maple_settings *settings,

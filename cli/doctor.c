@@ -89,7 +89,8 @@ int maple_command_doctor(struct maple_settings *settings)
 	/* First, because of what it lends. */
 	maple_host_probe(settings, &probes[0]);
 	n = 1 + maple_campaign_probe(argv, NULL, settings->campaign.host,
-				     probes + 1, PROBES - 1);
+				     settings->campaign.observer, probes + 1,
+				     PROBES - 1);
 	report.nprobes = n;
 	/* The canary takes its time. */
 	if (!settings->format) {

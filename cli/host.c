@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <maple/observer.h>
 #include <maple/wire.h>
 #include "cli.h"
 
@@ -14,6 +15,19 @@ static const char *socket_of(const struct maple_settings *settings)
 	if (settings->no_daemon || (!settings->socket && never && *never))
 		return NULL;
 	return settings->socket ? settings->socket : MAPLE_WIRE_SOCKET;
+}
+
+/*
+ * maple_host_observer - where the observer's service is to be; NULL: it is not
+ * wanted
+ */
+const char *maple_host_observer(const struct maple_settings *settings)
+{
+	const char *named = getenv("MAPLE_OBSERVER");
+
+	if (named)
+		return *named ? named : NULL;
+	return socket_of(settings) ? MAPLE_OBSERVER_SOCKET : NULL;
 }
 
 /*

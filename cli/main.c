@@ -163,6 +163,7 @@ static int run_command(struct maple_settings *settings, int argc, char **argv)
 		print_command_help(stdout, command);
 		return maple_out_close(stdout, MAPLE_STATUS_OK);
 	}
+	settings->campaign.observer = maple_host_observer(settings);
 	return settings->detach ? maple_detach_run(settings, command, argv)
 				: command->main(settings);
 }

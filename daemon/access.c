@@ -102,6 +102,44 @@ static int read_status(FILE *file, struct ids *ids)
 	return found == 3 ? 0 : -ESRCH;
 }
 
+/* Who numbers users as we do, in a user namespace. */
+static bool is_mapped_alike(int pid)
+{
+	char path[64], ours[512] = "", theirs[512] = "";
+	FILE *file = fopen("/proc/self/uid_map", "re");
+
+	if (file) {
+		ours[fread(ours, 1, sizeof(ours) - 1, file)] = '\0';
+		fclose(file);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	file = fopen(path, "re");
+	if (file) {
+		theirs[fread(theirs, 1, sizeof(theirs) - 1, file)] = '\0';
+		fclose(file);
+	}
+	return *ours && !strcmp(ours, theirs);
+}
+
+/*
+ * Its user namespace; 0: it is not known. Who may not look there, as the
+ * observer may not, takes one that is mapped as ours for ours: nobody makes
+ * another one like that but root.
+ */
+static uint64_t user_ns_of(int pid)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	if (!stat(path, &st))
+		return st.st_ino;
+	return errno == EACCES && is_mapped_alike(pid) &&
+			       !stat("/proc/self/ns/user", &st)
+		       ? st.st_ino
+		       : 0;
+}
+
 /* The files of a process that is not dumpable are root's. */
 static int read_ids(int pid, struct ids *ids)
 {
@@ -120,9 +158,7 @@ static int read_ids(int pid, struct ids *ids)
 	if (e)
 		return e;
 	ids->marks.dumpable = st.st_uid == ids->uid[1];
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
-	if (!stat(path, &st))
-		ids->marks.user_ns = st.st_ino;
+	ids->marks.user_ns = user_ns_of(pid);
 	return 0;
 }
 

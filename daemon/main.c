@@ -12,6 +12,7 @@
 #include "journal.h"
 #include "server.h"
 #include "session.h"
+#include "observer/observer.h"
 #include "watch/watch.h"
 
 enum { STATUS_USAGE = 2, STATUS_FAILED = 125 };
@@ -44,11 +45,12 @@ static int help(void)
 	     "mapletest, and keeps\nthe memo database of all.\n\n"
 	     "usage: mapled [options]\n       mapled attach [options] PID\n"
 	     "       mapled detach PID\n       mapled jobs [options] [N...]\n"
-	     "       mapled watch [options]\n\n"
+	     "       mapled watch [options]\n       mapled observer [options]\n\n"
 	     "attach joins a program that runs, as 'mapletest attach' does;\n"
 	     "detach has whoever is attached to it leave it; jobs lists what\n"
 	     "was attached with --detach, as 'mapletest jobs' does; watch attaches\n"
-	     "by itself, now and then, to what mapled.conf names.\n\noptions:");
+	     "by itself, now and then, to what mapled.conf names; observer loads\n"
+	     "eBPF for campaigns whose user may not.\n\noptions:");
 	for (size_t i = 0; i < WORDS; i++) {
 		char name[32];
 
@@ -142,6 +144,8 @@ int main(int argc, char **argv)
 		return maple_session_jobs(argv);
 	if (argc > 1 && !strcmp(argv[1], "watch"))
 		return maple_watch_command(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], "observer"))
+		return maple_observer_command(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], "detach"))
 		return maple_session_detach(argc, argv);
 	signal(SIGPIPE, SIG_IGN);

@@ -275,8 +275,9 @@ struct maple_backend_options {
 	 */
 	bool sleeps;
 	struct maple_registry *registry;
-	const struct maple_cpu *cpu;	   /* the target's */
-	struct maple_host *host;	   /* mapled, or NULL */
+	const struct maple_cpu *cpu; /* the target's */
+	struct maple_host *host;     /* mapled, or NULL */
+	const char *observer; /* where its service listens; NULL: asks none */
 	const struct maple_joined *joined; /* or NULL: we start it */
 	void (*notice)(void *ctx, const char *text);
 	void *ctx;
@@ -383,13 +384,15 @@ int maple_agent_joined_mend(pid_t pid, bool *mended, struct maple_error *err);
 int maple_backend_ebpf_create(const struct maple_backend_options *options,
 			      struct maple_backend **backend,
 			      struct maple_error *err);
-void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability);
+void maple_ebpf_probe(const struct maple_backend_options *options,
+		      struct maple_ability *ability);
 
 /* kernel/enforce.c */
 int maple_backend_module_create(const struct maple_backend_options *options,
 				struct maple_backend **backend,
 				struct maple_error *err);
-void maple_module_probe(struct maple_host *host, struct maple_ability *ability);
+void maple_module_probe(const struct maple_backend_options *options,
+			struct maple_ability *ability);
 void maple_module_mend(const char *release, const char *root, char *mend,
 		       size_t size);
 

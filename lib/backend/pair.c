@@ -27,7 +27,8 @@ static const struct half {
 	int (*create)(const struct maple_backend_options *options,
 		      struct maple_backend **backend, struct maple_error *err);
 	/* but the agent's */
-	void (*probe)(struct maple_host *host, struct maple_ability *ability);
+	void (*probe)(const struct maple_backend_options *options,
+		      struct maple_ability *ability);
 } halves[MAPLE_HALVES] = {
 	[MAPLE_HALF_AGENT] = { "agent", true, true, maple_backend_agent_create },
 	[MAPLE_HALF_EBPF] = { "ebpf", true, false, maple_backend_ebpf_create,
@@ -110,7 +111,7 @@ static void look_at(const struct maple_backend_options *options,
 	if (half == MAPLE_HALF_AGENT)
 		maple_agent_probe(options, ability);
 	else if (halves[half].probe)
-		halves[half].probe(options->host, ability);
+		halves[half].probe(options, ability);
 	if (halves[half].create)
 		return;
 	ability->error = -ENOTSUP;
@@ -300,16 +301,16 @@ int maple_pair_choose_joined(const char *wanted,
 				       "--backend %s cannot join a program: "
 				       "agent and kernel can",
 				       wanted);
-	halves[MAPLE_HALF_MODULE].probe(options->host, module);
+	halves[MAPLE_HALF_MODULE].probe(options, module);
 	if (!any || !module->error)
-		halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
+		halves[MAPLE_HALF_EBPF].probe(options, ebpf);
 	if (any && (module->error || ebpf->error)) {
 		say(text, module->error ? module : ebpf);
 		if (!choose_joining(choice, options, text, &not_joined))
 			return 0;
 	}
 	if (any && module->error)
-		halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
+		halves[MAPLE_HALF_EBPF].probe(options, ebpf);
 	if (!any || !*not_joined.text || !ebpf->error)
 		return choose_outside(choice, err);
 	say(text, ebpf);

@@ -240,7 +240,8 @@ static void probe_backends(struct maple_answers *a, const char *agent,
 	char *path = maple_campaign_find_agent(agent);
 	struct maple_backend_options options = { .agent = path,
 						 .program = program,
-						 .host = a->host };
+						 .host = a->host,
+						 .observer = a->observer };
 	struct maple_pair_choice choice;
 	struct maple_error err = { "" };
 	int i, e = maple_pair_choose(NULL, &options, &choice, &err);
@@ -297,10 +298,12 @@ static char *probe_program(struct maple_answers *a, const char *name)
 
 /* maple_campaign_probe - see maple/campaign.h */
 unsigned int maple_campaign_probe(char *const *argv, const char *agent,
-				  struct maple_host *host,
+				  struct maple_host *host, const char *observer,
 				  struct maple_probe *probes, unsigned int max)
 {
-	struct maple_answers a = { .probes = probes, .max = max, .host = host };
+	struct maple_answers a = {
+		.probes = probes, .max = max, .host = host, .observer = observer
+	};
 	char *program = NULL;
 
 	probe_kernel(&a);

@@ -7,6 +7,7 @@
 
 struct maple_answers {
 	struct maple_host *host;
+	const char *observer;
 	struct maple_probe *probes;
 	unsigned int n, max;
 };

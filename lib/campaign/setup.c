@@ -231,6 +231,7 @@ static int open_backends(struct maple_campaign *c)
 		.sleeps = c->sleeps,
 		.registry = c->registry,
 		.host = o->host,
+		.observer = o->observer,
 	};
 	struct maple_pair_choice choice;
 	int e = c->subject->choose(c, &backend, &choice);

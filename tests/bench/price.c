@@ -394,8 +394,8 @@ static void find_abilities(bool can[WHO])
 	struct maple_ability ability[WHO] = { 0 };
 
 	maple_agent_probe(&options, &ability[AGENT]);
-	maple_ebpf_probe(NULL, &ability[EBPF]);
-	maple_module_probe(NULL, &ability[MODULE]);
+	maple_ebpf_probe(&options, &ability[EBPF]);
+	maple_module_probe(&options, &ability[MODULE]);
 	for (int i = 0; i < WHO; i++) {
 		can[i] = !ability[i].error;
 		if (!can[i])

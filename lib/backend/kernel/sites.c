@@ -153,7 +153,7 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 	assert(first % MAPLE_OBSERVE_BATCH == 0 && first <= o->nprobes);
 	placed->first = first;
 	placed->nprobes = o->nprobes - first;
-	return 0;
+	return maple_probing_probes(&o->observer, first, placed->nprobes, err);
 }
 
 static uint32_t batch_of(uint32_t index)
@@ -184,7 +184,6 @@ static int make_places(struct maple_ebpf *o, struct maple_placed *placed)
 		    batch_of(i) != batch_of(placed->at[batch->first])) {
 			batch = &placed->batch[placed->nbatches++];
 			batch->first = placed->nplaces;
-			batch->sites.multi = o->observer.multi;
 		}
 		batch->n++;
 		assert(placed->nplaces < n &&
@@ -200,20 +199,12 @@ static int make_places(struct maple_ebpf *o, struct maple_placed *placed)
  * generation that it is to have.
  */
 static int put(struct maple_ebpf *o, struct maple_placed *placed,
-	       const struct maple_batch *batch, struct maple_attachments *to,
+	       const struct maple_batch *batch, struct maple_probed *to,
 	       struct maple_error *err)
 {
-	uint64_t offset[MAPLE_OBSERVE_BATCH], cookie[MAPLE_OBSERVE_BATCH];
-	unsigned int from[MAPLE_OBSERVE_BATCH], i, end;
+	struct maple_probing_place place[MAPLE_OBSERVE_BATCH];
+	unsigned int from[MAPLE_OBSERVE_BATCH], n = 0, i, end;
 	bool refused[MAPLE_OBSERVE_BATCH] = { false };
-	struct maple_places places = {
-		.program = o->observer.access,
-		.path = maple_ebpf_path(&placed->mapped),
-		.pid = o->pid,
-		.offset = offset,
-		.cookie = cookie,
-		.refused = refused,
-	};
 	int e;
 
 	assert(batch->n <= MAPLE_OBSERVE_BATCH);
@@ -221,13 +212,16 @@ static int put(struct maple_ebpf *o, struct maple_placed *placed,
 	for (i = batch->first; i < end; i++) {
 		if (placed->silent[i] || placed->refused[i])
 			continue;
-		offset[places.n] = placed->offset[i];
-		cookie[places.n] =
+		place[n].offset = placed->offset[i];
+		place[n].cookie =
 			MAPLE_OBSERVE_COOKIE(placed->at[i], batch->generation);
-		from[places.n++] = i;
+		from[n++] = i;
 	}
-	e = places.n ? maple_attach(to, &places, err) : 0;
-	for (i = 0; i < places.n; i++)
+	e = n ? maple_probing_attach(&o->observer, to, MAPLE_PROBING_ACCESS,
+				     maple_ebpf_path(&placed->mapped), place, n,
+				     refused, err)
+	      : 0;
+	for (i = 0; i < n; i++)
 		placed->refused[from[i]] |= refused[i];
 	return e;
 }
@@ -252,8 +246,8 @@ int maple_ebpf_sites(struct maple_ebpf *o, struct maple_placed *placed,
 static uint64_t idle_hits(const struct maple_ebpf *o,
 			  const struct maple_placed *placed, unsigned int i)
 {
-	const struct maple_bpf *b = &o->observer;
-	uint32_t budget = b->session->budget, epoch = b->session->epoch, k;
+	const struct maple_probing *b = &o->observer;
+	uint32_t budget = o->hearing.budget, epoch = b->epoch, k;
 
 	for (k = placed->at[i];; k++) {
 		if (b->count[k].epoch != epoch || b->count[k].n <= budget)
@@ -268,23 +262,22 @@ static uint64_t idle_hits(const struct maple_ebpf *o,
 static void replace(struct maple_ebpf *o, struct maple_placed *placed,
 		    struct maple_batch *batch)
 {
-	struct maple_attachments next = { .multi = true };
+	struct maple_probed next = { 0 };
 	uint32_t number = batch_of(placed->at[batch->first]);
 	struct maple_error err;
 
-	assert(batch->sites.multi && batch->n);
+	assert(o->observer.multi && batch->n);
 	assert(number < MAPLE_OBSERVE_PROBES / MAPLE_OBSERVE_BATCH);
 	batch->generation++;
-	if (put(o, placed, batch, &next, &err)) {
+	if (put(o, placed, batch, &next, &err) ||
+	    maple_probing_generation(&o->observer, number, batch->generation)) {
 		/* Then it goes on as it was. */
 		batch->generation--;
-		maple_attachments_undo(&next);
+		maple_probing_undo(&o->observer, &next);
 		return;
 	}
 	next.refused += batch->sites.refused;
-	__atomic_store_n(&o->observer.session->generation[number],
-			 batch->generation, __ATOMIC_RELEASE);
-	maple_attachments_undo(&batch->sites);
+	maple_probing_undo(&o->observer, &batch->sites);
 	batch->sites = next;
 }
 
@@ -292,22 +285,18 @@ static void replace(struct maple_ebpf *o, struct maple_placed *placed,
 static void change(struct maple_ebpf *o, struct maple_placed *placed,
 		   struct maple_batch *batch, unsigned int i)
 {
-	uint64_t offset = placed->offset[i];
-	uint64_t cookie = MAPLE_OBSERVE_COOKIE(placed->at[i], 0);
-	const struct maple_places place = {
-		.program = o->observer.access,
-		.path = maple_ebpf_path(&placed->mapped),
-		.pid = o->pid,
-		.n = 1,
-		.offset = &offset,
-		.cookie = &cookie,
+	const struct maple_probing_place place = {
+		placed->offset[i], MAPLE_OBSERVE_COOKIE(placed->at[i], 0)
 	};
 
-	assert(i - batch->first < batch->n && !batch->sites.multi);
+	assert(i - batch->first < batch->n && !o->observer.multi);
 	if (placed->silent[i])
-		maple_attach_drop(&batch->sites, i - batch->first);
+		maple_probing_drop(&o->observer, &batch->sites,
+				   i - batch->first);
 	else
-		maple_attach_again(&batch->sites, &place, i - batch->first);
+		maple_probing_again(&o->observer, &batch->sites,
+				    maple_ebpf_path(&placed->mapped),
+				    i - batch->first, &place);
 }
 
 /* Who falls silent or speaks again; whether that is worth the work. */
@@ -343,18 +332,25 @@ static void look(struct maple_ebpf *o, struct maple_placed *placed,
 			continue;
 		i = batch->first + k;
 		placed->silent[i] = !placed->silent[i];
-		if (!batch->sites.multi)
+		if (!o->observer.multi)
 			change(o, placed, batch, i);
 	}
-	if (batch->sites.multi)
+	if (o->observer.multi)
 		replace(o, placed, batch);
 }
 
 static void look_at_all(struct maple_ebpf *o, bool renewed)
 {
-	for (unsigned int i = 0; i < o->nplaced; i++)
-		for (unsigned int k = 0; k < o->placed[i].nbatches; k++)
-			look(o, &o->placed[i], &o->placed[i].batch[k], renewed);
+	struct maple_placed *placed;
+
+	for (unsigned int i = 0; i < o->nplaced; i++) {
+		placed = &o->placed[i];
+		if (maple_probing_counts(&o->observer, placed->first,
+					 placed->nprobes))
+			continue;
+		for (unsigned int k = 0; k < placed->nbatches; k++)
+			look(o, placed, &placed->batch[k], renewed);
+	}
 }
 
 static void *keep(void *ctx)
@@ -392,7 +388,7 @@ int maple_ebpf_keep(struct maple_ebpf *o)
 	sigset_t all, old;
 	int e;
 
-	if (!o->observer.session->budget)
+	if (!o->hearing.budget)
 		return 0;
 	assert(!o->kept); /* one thread for each run */
 	o->renewed = o->ends = false;
@@ -430,7 +426,7 @@ void maple_ebpf_end_keeping(struct maple_ebpf *o)
 
 /* maple_ebpf_sites_sum - adds to @sum what became of @placed's sites */
 void maple_ebpf_sites_sum(const struct maple_placed *placed,
-			  struct maple_attachments *sum)
+			  struct maple_probed *sum)
 {
 	for (unsigned int i = 0; i < placed->nbatches; i++) {
 		sum->refused += placed->batch[i].sites.refused;
@@ -439,10 +435,10 @@ void maple_ebpf_sites_sum(const struct maple_placed *placed,
 	sum->places += placed->nplaces;
 }
 
-void maple_ebpf_sites_deinit(struct maple_placed *placed)
+void maple_ebpf_sites_deinit(struct maple_ebpf *o, struct maple_placed *placed)
 {
 	for (unsigned int i = 0; i < placed->nbatches; i++)
-		maple_attachments_undo(&placed->batch[i].sites);
+		maple_probing_undo(&o->observer, &placed->batch[i].sites);
 	free(placed->batch);
 	free(placed->offset);
 	free(placed->at);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "backend/guard/door.h"
 #include "backend/join/porter.h"
+#include "backend/kernel/ebpf/observing.h"
 #include "base/array.h"
 #include "campaign/internal.h"
 #include "image/image.h"
@@ -253,6 +254,11 @@ static bool has_bpf(void)
 	       data[CAP_BPF / 32].effective >> CAP_BPF % 32 & 1;
 }
 
+static bool only_agent(const struct maple_attach_rest *rest)
+{
+	return rest->backend && !strcmp(rest->backend, "agent");
+}
+
 static uint64_t memory(void)
 {
 	struct sysinfo info;
@@ -266,8 +272,7 @@ static uint64_t memory(void)
 static int enter(struct maple_attached *a, const struct maple_attach_rest *rest,
 		 const struct lists *lists, struct maple_error *err)
 {
-	bool observes = has_bpf() &&
-			(!rest->backend || strcmp(rest->backend, "agent"));
+	bool observes = has_bpf() && !only_agent(rest);
 	const struct maple_sandbox box = {
 		.reads = (const char *const *)lists->reads.path,
 		.writes = (const char *const *)lists->writes.path,
@@ -296,6 +301,9 @@ int maple_attach_confine(struct maple_attached *a,
 	pid_t pid = a->joined.pid;
 	int e = 0;
 
+	/* From inside nobody connects, and nobody loads eBPF without this. */
+	if (rest->observer && !has_bpf() && !only_agent(rest))
+		maple_probing_connect_early(rest->observer, NULL);
 	if (!maple_door_has_warden())
 		e = maple_door_warden(pid, a->joined.pidfd, &a->was, err);
 	if (!e)

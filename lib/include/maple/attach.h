@@ -57,6 +57,7 @@ struct maple_attach_rest {
 	const char *const *writes; /* files and folders; NULL at the end */
 	const char *agent;	   /* as in the campaign's options, and */
 	const char *backend;
+	const char *observer;
 	bool mapled; /* it connects to mapled again, when that is restarted */
 	bool server; /* the memo's server */
 };

@@ -130,6 +130,11 @@ struct maple_campaign_options {
 	 * to have them. The memo is another matter: maple_host_memo().
 	 */
 	struct maple_host *host;
+	/*
+	 * Where the observer's service listens, for who may not load eBPF:
+	 * MAPLE_OBSERVER_SOCKET; NULL: it is not asked.
+	 */
+	const char *observer;
 	/* What is not to count; its counts of use change. Or NULL. */
 	struct maple_suppressions *suppressions;
 
@@ -416,12 +421,13 @@ struct maple_probe {
  * maple_campaign_probe - what maple can do here, for `mapletest doctor`
  * @argv: a program to look at as well, or NULL
  * @host: mapled, whose help counts, or NULL
+ * @observer: as in the campaign's options
  * @probes: filled with up to @max answers
  *
  * Returns how many were filled.
  */
 unsigned int maple_campaign_probe(char *const *argv, const char *agent,
-				  struct maple_host *host,
+				  struct maple_host *host, const char *observer,
 				  struct maple_probe *probes, unsigned int max);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Between the files of the eBPF backend: load.c has the program and its maps,
- * place.c puts it into the images of a process, sites.c at their sites, and
- * observe.c carries out runs. The contracts stand at the definitions.
+ * which a session (observing.h) works with; place.c puts it into the images of
+ * a process, sites.c at their sites, and observe.c carries out runs, all three
+ * by asking such a session. The contracts stand at the definitions.
  */
 #ifndef MAPLE_BACKEND_KERNEL_EBPF_H
 #define MAPLE_BACKEND_KERNEL_EBPF_H
@@ -11,6 +12,7 @@
 #include <semaphore.h>
 #include "attach.h"
 #include "events.h"
+#include "observing.h"
 
 struct observe_bpf;
 struct bpf_link;
@@ -33,7 +35,7 @@ struct maple_bpf {
 struct maple_batch {
 	unsigned int first, n; /* of the places */
 	uint32_t generation;
-	struct maple_attachments sites;
+	struct maple_probed sites;
 };
 
 /* An image of the run that has been looked at. */
@@ -53,9 +55,10 @@ struct maple_placed {
 
 struct maple_ebpf {
 	struct maple_backend base;
-	struct maple_bpf observer;
+	struct maple_probing observer;
+	struct maple_probing_hearing hearing; /* of the run's process */
 	uint32_t nprobes;
-	struct maple_attachments functions;
+	struct maple_probed functions;
 	struct maple_mappings mappings;
 	struct maple_kernel_events events;
 	struct maple_placed *placed;
@@ -64,7 +67,7 @@ struct maple_ebpf {
 	struct maple_run_sink sink, watch;
 	uint32_t hit[MAPLE_RUN_CHANGES];
 	uint32_t changed;     /* change points that were reached */
-	unsigned int left;    /* records to take before the next pause */
+	int lost;	      /* what the observer could not say any more */
 	uint64_t unfit;	      /* sites that no probe can be made for */
 	uint64_t apart;	      /* ... that have none since they are not shared */
 	pthread_t keeper;     /* takes probes away and puts them back */
@@ -101,7 +104,7 @@ int maple_ebpf_keep(struct maple_ebpf *o);
 void maple_ebpf_renew(struct maple_ebpf *o);
 void maple_ebpf_end_keeping(struct maple_ebpf *o);
 void maple_ebpf_sites_sum(const struct maple_placed *placed,
-			  struct maple_attachments *sum);
-void maple_ebpf_sites_deinit(struct maple_placed *placed);
+			  struct maple_probed *sum);
+void maple_ebpf_sites_deinit(struct maple_ebpf *o, struct maple_placed *placed);
 
 #endif

@@ -175,8 +175,36 @@ void maple_bpf_close(struct maple_bpf *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* maple_ebpf_probe - whether the observer can be loaded here */
-void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability)
+/* Whether the observer's service has a session for us; its words if not. */
+static bool ask_service(const char *service, struct maple_ability *ability)
+{
+	struct maple_error err = { "" };
+
+	if (!service)
+		return false;
+	if (!maple_probing_try(service, &err)) {
+		ability->error = 0;
+		snprintf(ability->text, sizeof(ability->text),
+			 "by the service at %.100s, since eBPF is not "
+			 "permitted to us; all sites at once",
+			 service);
+		return true;
+	}
+	snprintf(ability->text, sizeof(ability->text),
+		 "eBPF is not permitted (CAP_BPF and CAP_PERFMON), and %.140s",
+		 err.text);
+	snprintf(ability->mend, sizeof(ability->mend),
+		 "sudo systemctl enable --now mapled-observer.socket, and be in "
+		 "the group maple; or run mapletest as root");
+	return true;
+}
+
+/*
+ * maple_ebpf_probe - whether the observer can be loaded here, or its service
+ * asked
+ */
+void maple_ebpf_probe(const struct maple_backend_options *options,
+		      struct maple_ability *ability)
 {
 	struct observe_bpf *bpf;
 	bool multi;
@@ -207,6 +235,8 @@ void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability)
 	}
 	ability->error = -e;
 	if (e == EPERM || e == EACCES) {
+		if (ask_service(options->observer, ability))
+			return;
 		snprintf(ability->text, sizeof(ability->text),
 			 "eBPF is not permitted (CAP_BPF and CAP_PERFMON)");
 		snprintf(ability->mend, sizeof(ability->mend),

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "backend/process.h"
 #include "ebpf.h"
 
@@ -66,25 +67,22 @@ static const struct maple_run_sink *watched(struct maple_ebpf *o,
 	return &o->watch;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static void on_record(void *ctx, const struct maple_observe_record *record)
 {
 	struct maple_ebpf *o = ctx;
 
-	assert(o->left);
-	if (size < sizeof(struct maple_observe_record))
-		o->events.bad++;
-	else
-		maple_kernel_events_take(&o->events, data);
-	/* While the target runs it may record as fast as we read. */
-	return --o->left ? 0 : -EAGAIN;
+	maple_kernel_events_take(&o->events, record);
 }
 
+/* While the target runs it may record as fast as we read. */
 static void drain(struct maple_ebpf *o, const struct maple_run_sink *sink,
 		  unsigned int most)
 {
+	int e;
+
 	o->events.sink = watched(o, sink);
-	o->left = most;
-	maple_bpf_read(&o->observer);
+	e = maple_probing_read(&o->observer, most, on_record, o);
+	o->lost = o->lost ? o->lost : e;
 }
 
 static int prepare(struct maple_backend *b, const struct maple_run_order *order,
@@ -95,33 +93,30 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	assert(order->nchanges <= MAPLE_RUN_CHANGES && !o->nplaced);
 	o->pid = 0;
 	o->released = o->limited = false;
+	o->lost = 0;
 	o->changed = 0;
 	memset(o->hit, 0, sizeof(o->hit));
 	return 0;
 }
 
-/* What the last run left behind, and the order of this one. */
-static int reset(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
+/* The order of this run, and of what the process is made. */
+static void reset(struct maple_ebpf *o)
 {
 	const struct maple_run_order *order = o->base.order;
-	struct maple_observe_session *s = o->observer.session;
-	uint32_t i;
-	struct stat st;
+	struct maple_probing_hearing *h = &o->hearing;
+	const struct maple_mapped *image = o->mappings.image;
 
-	if (stat("/proc/self/ns/pid", &st))
-		return maple_error_set(err, errno, "/proc/self/ns/pid: %m");
-	maple_bpf_forget(&o->observer);
-	s->dev = st.st_dev;
-	s->ino = st.st_ino;
-	s->budget = order->budget;
-	s->joined = o->base.options.joined != NULL;
-	s->is_static = o->mappings.is_static;
-	for (i = 0; i < o->mappings.n; i++)
-		if (o->mappings.image[i].is_runtime &&
-		    s->runtimes < MAPLE_OBSERVE_RUNTIMES)
-			s->runtime[s->runtimes++] = (struct maple_observe_range){
-				o->mappings.image[i].lo, o->mappings.image[i].hi
-			};
+	assert(!o->nplaced); /* its runtimes are not known twice */
+	*h = (struct maple_probing_hearing){
+		.budget = order->budget,
+		.joined = o->base.options.joined != NULL,
+		.is_static = o->mappings.is_static,
+	};
+	for (unsigned int i = 0; i < o->mappings.n; i++)
+		if (image[i].is_runtime && h->runtimes < MAPLE_OBSERVE_RUNTIMES)
+			h->runtime[h->runtimes++] =
+				(struct maple_observe_range){ image[i].lo,
+							      image[i].hi };
 	o->events.registry = o->base.options.registry;
 	o->events.mappings = &o->mappings;
 	o->events.probe = o->observer.probe;
@@ -129,30 +124,39 @@ static int reset(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
 	o->events.pinned = o->base.options.joined ||
 			   !maple_schedule_is_free(order->schedule);
 	maple_kernel_events_start(&o->events);
-	o->left = ~0u;
-	maple_bpf_read(&o->observer);
-	maple_kernel_events_start(&o->events);
-	return 0;
 }
 
-/*
- * Who runs is heard once all probes are in place: before, it would seem to do
- * without its locks what it does under them.
- */
-static void listen(struct maple_ebpf *o)
+/* The observer's service may have been started again since the last run. */
+static int take_up(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
 {
-	struct maple_observe_session *s = o->observer.session;
-	struct maple_observe_end *end = o->observer.end;
+	const struct maple_joined *joined = o->base.options.joined;
+	int fd = joined ? joined->pidfd : (int)syscall(SYS_pidfd_open, pid, 0);
+	int e;
 
+	if (fd < 0)
+		return maple_error_set(err, errno, "no pidfd of %d: %m", pid);
+	e = maple_probing_target(&o->observer, pid, fd, err);
+	if (e == -ECONNRESET) {
+		maple_probing_close(&o->observer);
+		e = maple_probing_open(&o->observer, o->base.options.observer,
+				       err);
+		if (!e)
+			e = maple_probing_target(&o->observer, pid, fd, err);
+	}
+	if (!joined)
+		close(fd);
+	return e;
+}
+
+/* All probes are in place. */
+static int listen(struct maple_ebpf *o, struct maple_error *err)
+{
 	if (o->base.options.joined) {
 		o->events.before = o->before;
 		o->events.nbefore =
 			maple_process_threads(o->pid, o->before, MAPLE_THREADS);
-		end->dev = s->dev;
-		end->ino = s->ino;
-		__atomic_store_n(&end->pid, o->pid, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&s->pid, o->pid, __ATOMIC_RELEASE);
+	return maple_probing_hear(&o->observer, &o->hearing, err);
 }
 
 static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
@@ -164,16 +168,18 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 	maple_mappings_deinit(&o->mappings);
 	e = maple_mappings_read(pid, &o->mappings, err);
 	if (!e)
-		e = reset(o, pid, err);
+		e = take_up(o, pid, err);
+	if (!e)
+		reset(o);
 	o->pid = pid;
 	if (!e)
 		e = maple_ebpf_place(o, err);
+	if (!e)
+		e = listen(o, err);
 	if (!e && maple_ebpf_keep(o))
 		e = maple_error_set(err, EAGAIN, "no thread to keep probes");
 	if (e)
 		maple_ebpf_unplace(o);
-	else
-		listen(o);
 	return e;
 }
 
@@ -223,7 +229,7 @@ static uint64_t return_of(struct maple_backend *b, uint64_t slot)
 {
 	struct maple_ebpf *o = ebpf_of(b);
 
-	return o->pid ? maple_bpf_return(&o->observer, slot) : 0;
+	return o->pid ? maple_probing_return(&o->observer, slot) : 0;
 }
 
 static void fill_threads(struct maple_ebpf *o, struct maple_run *run)
@@ -262,12 +268,16 @@ static void fill_images(struct maple_ebpf *o, struct maple_run *run)
 /* Whether the run may count; says the cause and the mend if not. */
 static void judge_delivery(struct maple_ebpf *o, struct maple_run *run)
 {
-	struct maple_observe_session *s = o->observer.session;
+	const struct maple_observe_session *s = &o->observer.state.session;
 
 	if (!o->pid)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "%s did not come as far as its entry point",
 			 o->base.options.argv[0]);
+	else if (o->lost)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "the observer's service ended during the run: "
+			 "journalctl -u mapled-observer");
 	else if (!s->hits && (!s->calls || o->apart))
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no access was observed: no site of the program was "
@@ -282,14 +292,16 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 		   struct maple_run *run)
 {
 	struct maple_ebpf *o = ebpf_of(b);
-	struct maple_observe_session *s = o->observer.session;
-	struct maple_attachments sum = { .unreached = o->functions.unreached };
+	const struct maple_observe_session *s = &o->observer.state.session;
+	struct maple_probed sum = { .unreached = o->functions.unreached };
+	int e;
 
-	/* Who goes on running is not heard any more. */
 	if (o->base.options.joined)
-		__atomic_store_n(&s->gone, 1, __ATOMIC_RELEASE);
+		maple_probing_deaf(&o->observer);
 	maple_ebpf_end_keeping(o);
 	drain(o, sink, ~0u);
+	e = maple_probing_state(&o->observer);
+	o->lost = o->lost ? o->lost : e;
 	maple_kernel_events_end(&o->events);
 	if (o->pid) {
 		fill_threads(o, run);
@@ -306,16 +318,17 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	judge_delivery(o, run);
 	maple_ebpf_unplace(o);
 	o->pid = 0;
-	maple_bpf_forget(&o->observer);
+	maple_probing_forget(&o->observer);
 }
 
 static bool ended(struct maple_backend *b, int *status)
 {
 	struct maple_ebpf *o = ebpf_of(b);
 
-	if (!o->base.options.joined || !o->observer.end->seen)
+	if (!o->base.options.joined || maple_probing_state(&o->observer) ||
+	    !o->observer.state.end.seen)
 		return false;
-	*status = o->observer.end->status;
+	*status = o->observer.state.end.status;
 	return true;
 }
 
@@ -331,7 +344,7 @@ static void destroy(struct maple_backend *b)
 	maple_ebpf_unplace(o);
 	maple_mappings_deinit(&o->mappings);
 	maple_kernel_events_deinit(&o->events);
-	maple_bpf_close(&o->observer);
+	maple_probing_close(&o->observer);
 	free(o);
 }
 
@@ -363,12 +376,11 @@ int maple_backend_ebpf_create(const struct maple_backend_options *options,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	o->base.ops = &ebpf_ops;
 	o->base.options = *options;
-	e = maple_bpf_open(&o->observer, on_record, o, err);
+	e = maple_probing_open(&o->observer, options->observer, err);
 	if (e) {
 		destroy(&o->base);
 		return e;
 	}
-	o->functions.multi = o->observer.multi;
 	*backend = &o->base;
 	return 0;
 }

@@ -36,51 +36,47 @@ static int attach_functions(struct maple_ebpf *o,
 {
 	const struct maple_function *table =
 		maple_functions(&(unsigned int){ 0 });
+	const char *path = maple_ebpf_path(mapped);
 	struct maple_function_at *at = NULL;
-	struct maple_places entry = { .path = maple_ebpf_path(mapped),
-				      .pid = o->pid };
-	struct maple_places back;
-	uint64_t *offset, *cookie;
-	unsigned int n = 0, i;
+	struct maple_probing_place *entry, *back;
+	unsigned int n = 0, nentry = 0, nback = 0, i;
 	int e;
 
-	e = maple_functions_find(entry.path, &at, &n, err);
-	offset = calloc(4 * (n + 1), sizeof(*offset));
-	cookie = offset ? offset + 2 * (n + 1) : NULL;
-	if (e || !offset) {
+	e = maple_functions_find(path, &at, &n, err);
+	entry = calloc(2 * (n + 1), sizeof(*entry));
+	back = entry ? entry + n + 1 : NULL;
+	if (e || !entry) {
 		free(at);
-		free(offset);
+		free(entry);
 		return e ? e : maple_error_set(err, ENOMEM, "out of memory");
 	}
 	if (is_sparing(o))
-		maple_functions_mark(entry.path, o->imported, at, n);
-	back = entry;
-	back.at_return = true;
-	back.offset = offset + n + 1;
-	back.cookie = cookie + n + 1;
-	entry.offset = offset;
-	entry.cookie = cookie;
-	entry.program = o->observer.entry;
-	back.program = o->observer.back;
+		maple_functions_mark(path, o->imported, at, n);
 	for (i = 0; i < n; i++) {
+		const struct maple_probing_place place = {
+			at[i].offset, at[i].function - table
+		};
+
 		if (o->taken[at[i].function - table] ||
 		    (is_sparing(o) && !at[i].imported))
 			continue;
-		offset[entry.n] = at[i].offset;
-		cookie[entry.n++] = at[i].function - table;
-		if (!(at[i].function->flags & MAPLE_PROBE_RETURN))
-			continue;
-		offset[n + 1 + back.n] = at[i].offset;
-		cookie[n + 1 + back.n++] = at[i].function - table;
+		entry[nentry++] = place;
+		if (at[i].function->flags & MAPLE_PROBE_RETURN)
+			back[nback++] = place;
 	}
-	assert(back.n <= entry.n && entry.n <= n);
-	e = maple_attach(&o->functions, &entry, err);
-	if (!e)
-		e = maple_attach(&o->functions, &back, err);
+	assert(nback <= nentry && nentry <= n);
+	if (nentry)
+		e = maple_probing_attach(&o->observer, &o->functions,
+					 MAPLE_PROBING_ENTRY, path, entry,
+					 nentry, NULL, err);
+	if (!e && nback)
+		e = maple_probing_attach(&o->observer, &o->functions,
+					 MAPLE_PROBING_BACK, path, back, nback,
+					 NULL, err);
 	for (i = 0; mapped->is_agent && i < n; i++)
 		o->taken[at[i].function - table] = true;
 	free(at);
-	free(offset);
+	free(entry);
 	return e;
 }
 
@@ -91,7 +87,7 @@ static int attach_functions(struct maple_ebpf *o,
 static void leave_runtime(struct maple_ebpf *o, struct maple_placed *placed)
 {
 	const struct maple_backend_options *options = &o->base.options;
-	struct maple_observe_session *s = o->observer.session;
+	struct maple_probing_hearing *h = &o->hearing;
 	uint64_t bias = placed->mapped.bias;
 	char text[MAPLE_MAPPED_PATH + 128];
 
@@ -102,8 +98,8 @@ static void leave_runtime(struct maple_ebpf *o, struct maple_placed *placed)
 		maple_registry_image(options->registry, placed->index),
 		&placed->nstretches);
 	for (unsigned int i = 0;
-	     i < placed->nstretches && s->runtimes < MAPLE_OBSERVE_RUNTIMES; i++)
-		s->runtime[s->runtimes++] = (struct maple_observe_range){
+	     i < placed->nstretches && h->runtimes < MAPLE_OBSERVE_RUNTIMES; i++)
+		h->runtime[h->runtimes++] = (struct maple_observe_range){
 			placed->stretch[i].lo + bias,
 			placed->stretch[i].hi + bias
 		};
@@ -169,7 +165,7 @@ static bool is_placed(const struct maple_ebpf *o,
 /* What cannot be reached is said once a run. */
 static void say_limit(struct maple_ebpf *o)
 {
-	struct maple_attachments sum = o->functions;
+	struct maple_probed sum = o->functions;
 	char text[160];
 
 	for (unsigned int i = 0; i < o->nplaced; i++)
@@ -214,9 +210,9 @@ int maple_ebpf_place(struct maple_ebpf *o, struct maple_error *err)
 /* maple_ebpf_unplace - takes the observer out of all images */
 void maple_ebpf_unplace(struct maple_ebpf *o)
 {
-	maple_attachments_undo(&o->functions);
+	maple_probing_undo(&o->observer, &o->functions);
 	while (o->nplaced)
-		maple_ebpf_sites_deinit(&o->placed[--o->nplaced]);
+		maple_ebpf_sites_deinit(o, &o->placed[--o->nplaced]);
 	free(o->placed);
 	o->placed = NULL;
 	o->nprobes = o->events.nprobes = 0;

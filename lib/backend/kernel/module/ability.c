@@ -85,10 +85,11 @@ static void not_loaded(struct maple_ability *ability, int error,
 }
 
 /*
- * maple_module_probe - whether maple.ko is there, and for us
- * @host: mapled, if it is to be used by way of it; or NULL
+ * maple_module_probe - whether maple.ko is there, and for us, by way of mapled
+ * where @options has it
  */
-void maple_module_probe(struct maple_host *host, struct maple_ability *ability)
+void maple_module_probe(const struct maple_backend_options *options,
+			struct maple_ability *ability)
 {
 	struct maple_control_info info;
 	struct maple_control *control;
@@ -96,7 +97,7 @@ void maple_module_probe(struct maple_host *host, struct maple_ability *ability)
 	char text[128];
 	int e;
 
-	e = maple_control_open_by(host, &control, &err);
+	e = maple_control_open_by(options->host, &control, &err);
 	if (e == -ENOENT)
 		not_loaded(ability, e, err.text);
 	else if (e)
