@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * mapled observer: a service beside mapled that loads and attaches the eBPF
- * observer for campaigns whose user may not. It has CAP_BPF and CAP_PERFMON, and
- * nothing else that its user has not.
+ * observer for campaigns whose user may not. It has CAP_BPF and CAP_PERFMON,
+ * and nothing else that its user has not.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The observer's service: a child for each client, so many in all and of a user.
- * It reads nothing that a client sends. Who may connect is said by the socket's
- * mode, whose process may be observed by the session (session.c).
+ * The observer's service: a child for each client, so many in all and of a
+ * user. It reads nothing that a client sends. Who may connect is said by the
+ * socket's mode, whose process may be observed by the session (session.c).
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * points PROGRAM RUNS: what a controlled run pays for its choices, as lines "NAME
- * VALUE", by runs of tests/bench/many_points. Of each kind the least of RUNS, of
- * rates the highest: other load only adds.
+ * points PROGRAM RUNS: what a controlled run pays for its choices, as lines
+ *"NAME VALUE", by runs of tests/bench/many_points. Of each kind the least of
+ *RUNS, of rates the highest: other load only adds.
  *
  *	beside_1, beside_15	ns a point, without a hand-over, while so many
- *				others stand: by a list that says nothing, so each
- *				goes on as long as it can
- *	handover		us a hand-over: rw, less what its points take
+ *				others stand: by a list that says nothing, so
+ *each goes on as long as it can handover		us a hand-over: rw, less
+ *what its points take
  *	runs			runs a second: two threads of 300 points by pos
  */
 #include <assert.h>

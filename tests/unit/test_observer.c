@@ -30,8 +30,8 @@
 #include <maple/wire.h>
 #include "backend/kernel/ebpf/observing.h"
 
-#define USER  65534
-#define OTHER 65532
+#define USER	65534
+#define OTHER	65532
 #define SERVICE "65533"
 
 static char folder[] = "/tmp/test_observer.XXXXXX";
@@ -111,8 +111,8 @@ static int hear_answer(int sock)
 {
 	unsigned int nfds = 0;
 	int fd = -1;
-	ssize_t n = maple_wire_receive(sock, &reply, sizeof(reply), &fd, &nfds,
-				       1);
+	ssize_t n =
+		maple_wire_receive(sock, &reply, sizeof(reply), &fd, &nfds, 1);
 
 	return n < (ssize_t)sizeof(reply.answer) ? -EPIPE : reply.answer.error;
 }
@@ -156,8 +156,8 @@ static int open_session(void)
 static int name_target(int sock, pid_t pid, int pidfd)
 {
 	return ask(sock,
-		   (struct maple_probing_question){
-			   .op = MAPLE_PROBING_TARGET, .value = pid },
+		   (struct maple_probing_question){ .op = MAPLE_PROBING_TARGET,
+						    .value = pid },
 		   NULL, pidfd);
 }
 
@@ -187,11 +187,20 @@ static void become_service(void)
 {
 	static const char caps[] = "-all,+bpf,+perfmon";
 	char inherited[64], ambient[64], bounding[64];
-	char *argv[] = { "setpriv",  "--reuid=" SERVICE, "--regid=" SERVICE,
-			 "--clear-groups", inherited,    ambient,
-			 bounding,   "--no-new-privs",	 "--",
-			 mapled,     "observer",	 "--socket",
-			 path,	     NULL };
+	char *argv[] = { "setpriv",
+			 "--reuid=" SERVICE,
+			 "--regid=" SERVICE,
+			 "--clear-groups",
+			 inherited,
+			 ambient,
+			 bounding,
+			 "--no-new-privs",
+			 "--",
+			 mapled,
+			 "observer",
+			 "--socket",
+			 path,
+			 NULL };
 
 	snprintf(inherited, sizeof(inherited), "--inh-caps=%s", caps);
 	snprintf(ambient, sizeof(ambient), "--ambient-caps=%s", caps);
@@ -291,8 +300,8 @@ static void test_whose(void **state)
 
 	needs_service();
 	for (unsigned int i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
-		pid_t pid = process(tries[i].uid, tries[i].gid,
-				    tries[i].prepare);
+		pid_t pid =
+			process(tries[i].uid, tries[i].gid, tries[i].prepare);
 
 		print_message("process %u of the table\n", i);
 		assert_int_equal(as_user(USER, want_target, pid),
@@ -366,13 +375,13 @@ static int probe(int sock, uint32_t id)
 {
 	const struct maple_probing_place place = { offset_of(somewhere), 0 };
 	int fd = open("/proc/self/exe", O_RDONLY);
-	int e = ask(sock,
-		    (struct maple_probing_question){
-			    .op = MAPLE_PROBING_ATTACH,
-			    .id = id,
-			    .what = MAPLE_PROBING_ACCESS,
-			    .size = sizeof(place) },
-		    &place, fd);
+	int e = ask(
+		sock,
+		(struct maple_probing_question){ .op = MAPLE_PROBING_ATTACH,
+						 .id = id,
+						 .what = MAPLE_PROBING_ACCESS,
+						 .size = sizeof(place) },
+		&place, fd);
 
 	close(fd);
 	return e;
@@ -430,43 +439,79 @@ static int ask_malformed(pid_t target)
 		{ { .op = 0 }, NULL, false, EINVAL },
 		{ { .op = MAPLE_PROBING_OPS }, NULL, false, EINVAL },
 		{ { .op = ~0u }, NULL, false, EINVAL },
-		{ { .op = MAPLE_PROBING_HELLO, .value = 0 }, NULL, false, EPROTO },
-		{ { .op = MAPLE_PROBING_PROBES, .size = 1 }, bytes, false, EINVAL },
-		{ { .op = MAPLE_PROBING_PROBES, .first = MAPLE_OBSERVE_PROBES,
+		{ { .op = MAPLE_PROBING_HELLO, .value = 0 },
+		  NULL,
+		  false,
+		  EPROTO },
+		{ { .op = MAPLE_PROBING_PROBES, .size = 1 },
+		  bytes,
+		  false,
+		  EINVAL },
+		{ { .op = MAPLE_PROBING_PROBES,
+		    .first = MAPLE_OBSERVE_PROBES,
 		    .size = sizeof(struct maple_uapi_probe) },
-		  bytes, false, EINVAL },
-		{ { .op = MAPLE_PROBING_PROBES, .first = ~0u,
+		  bytes,
+		  false,
+		  EINVAL },
+		{ { .op = MAPLE_PROBING_PROBES,
+		    .first = ~0u,
 		    .size = sizeof(struct maple_uapi_probe) },
-		  bytes, false, EINVAL },
+		  bytes,
+		  false,
+		  EINVAL },
 		{ { .op = MAPLE_PROBING_COUNTS, .first = 0, .n = ~0u },
-		  NULL, false, EINVAL },
+		  NULL,
+		  false,
+		  EINVAL },
 		{ { .op = MAPLE_PROBING_COUNTS, .first = ~0u, .n = 2 },
-		  NULL, false, EINVAL },
-		{ { .op = MAPLE_PROBING_COUNTS, .first = 0,
+		  NULL,
+		  false,
+		  EINVAL },
+		{ { .op = MAPLE_PROBING_COUNTS,
+		    .first = 0,
 		    .n = MAPLE_PROBING_MOST / 8 + 1 },
-		  NULL, false, EINVAL },
+		  NULL,
+		  false,
+		  EINVAL },
 		{ { .op = MAPLE_PROBING_GENERATION,
 		    .first = MAPLE_OBSERVE_BATCHES },
-		  NULL, false, EINVAL },
+		  NULL,
+		  false,
+		  EINVAL },
 		{ { .op = MAPLE_PROBING_HEAR, .size = hearing - 1 },
-		  bytes, false, EINVAL },
-		{ { .op = MAPLE_PROBING_HEAR, .size = hearing }, &many, false,
+		  bytes,
+		  false,
 		  EINVAL },
-		{ { .op = MAPLE_PROBING_ATTACH, .size = 16 }, bytes, false,
+		{ { .op = MAPLE_PROBING_HEAR, .size = hearing },
+		  &many,
+		  false,
 		  EINVAL },
-		{ { .op = MAPLE_PROBING_ATTACH, .size = 0 }, NULL, true,
+		{ { .op = MAPLE_PROBING_ATTACH, .size = 16 },
+		  bytes,
+		  false,
 		  EINVAL },
-		{ { .op = MAPLE_PROBING_ATTACH, .size = 15 }, bytes, true,
+		{ { .op = MAPLE_PROBING_ATTACH, .size = 0 }, NULL, true, EINVAL },
+		{ { .op = MAPLE_PROBING_ATTACH, .size = 15 },
+		  bytes,
+		  true,
 		  EINVAL },
-		{ { .op = MAPLE_PROBING_ATTACH, .size = 16, .what = 3 }, bytes,
-		  true, EINVAL },
-		{ { .op = MAPLE_PROBING_ATTACH, .size = 16, .id = 7 }, bytes,
-		  true, EINVAL },
-		{ { .op = MAPLE_PROBING_ATTACH, .size = 16 * 1025 }, bytes,
-		  true, EINVAL },
+		{ { .op = MAPLE_PROBING_ATTACH, .size = 16, .what = 3 },
+		  bytes,
+		  true,
+		  EINVAL },
+		{ { .op = MAPLE_PROBING_ATTACH, .size = 16, .id = 7 },
+		  bytes,
+		  true,
+		  EINVAL },
+		{ { .op = MAPLE_PROBING_ATTACH, .size = 16 * 1025 },
+		  bytes,
+		  true,
+		  EINVAL },
 		{ { .op = MAPLE_PROBING_DROP, .id = 1 }, NULL, false, EINVAL },
-		{ { .op = MAPLE_PROBING_AGAIN, .id = 1, .size = 16 }, bytes,
-		  true, EINVAL },
+		{ { .op = MAPLE_PROBING_AGAIN, .id = 1, .size = 16 },
+		  bytes,
+		  true,
+		  EINVAL },
 	};
 	struct maple_probing_question q = { MAPLE_PROBING_STATE };
 	int sock = open_session(), file = open("/dev/null", O_RDONLY);
@@ -494,7 +539,7 @@ static int ask_malformed(pid_t target)
 	/* A file that is no regular one is no place for probes. */
 	if (!ask(sock,
 		 (struct maple_probing_question){ .op = MAPLE_PROBING_ATTACH,
-						   .size = 16 },
+						  .size = 16 },
 		 bytes, file))
 		return 6;
 	return greet(sock);
@@ -550,7 +595,7 @@ static int outlive_exec(pid_t unused)
 		return 4;
 	if (ask(sock,
 		(struct maple_probing_question){ .op = MAPLE_PROBING_HEAR,
-						  .size = sizeof(hearing) },
+						 .size = sizeof(hearing) },
 		&hearing, -1) != -ESRCH)
 		return 5;
 	kill(pid, SIGKILL);

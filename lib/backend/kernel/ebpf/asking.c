@@ -278,7 +278,7 @@ static int init(struct maple_probing *o, struct maple_error *err)
  * To be closed with maple_probing_close(), also after an error.
  */
 int maple_probing_open(struct maple_probing *o, const char *service,
-			struct maple_error *err)
+		       struct maple_error *err)
 {
 	int e = init(o, err);
 
@@ -331,7 +331,7 @@ void maple_probing_close(struct maple_probing *o)
  * gone.
  */
 int maple_probing_target(struct maple_probing *o, pid_t pid, int pidfd,
-			  struct maple_error *err)
+			 struct maple_error *err)
 {
 	const struct maple_probing_question question = {
 		.op = MAPLE_PROBING_TARGET,
@@ -344,7 +344,7 @@ int maple_probing_target(struct maple_probing *o, pid_t pid, int pidfd,
 
 /* maple_probing_probes - o->probe has changed there */
 int maple_probing_probes(struct maple_probing *o, uint32_t first, uint32_t n,
-			  struct maple_error *err)
+			 struct maple_error *err)
 {
 	const uint32_t most = MAPLE_PROBING_MOST / sizeof(*o->probe);
 	struct maple_probing_question question = { MAPLE_PROBING_PROBES };
@@ -377,9 +377,9 @@ static void take_set(struct maple_probed *set,
  * Errors: -EPERM, -ESRCH, -ENOENT, -ENOMEM; what is in place already stays.
  */
 int maple_probing_attach(struct maple_probing *o, struct maple_probed *set,
-			  enum maple_probing_what what, const char *path,
-			  const struct maple_probing_place *place,
-			  unsigned int n, bool *refused, struct maple_error *err)
+			 enum maple_probing_what what, const char *path,
+			 const struct maple_probing_place *place,
+			 unsigned int n, bool *refused, struct maple_error *err)
 {
 	const struct maple_probing_question question = {
 		.op = MAPLE_PROBING_ATTACH,
@@ -393,12 +393,14 @@ int maple_probing_attach(struct maple_probing *o, struct maple_probed *set,
 
 	assert(n && n <= MAPLE_PROBING_PLACES);
 	if (fd < 0)
-		return maple_error_set(err, -fd, "no probe can be put into %s: %s",
-				       path, strerror(-fd));
+		return maple_error_set(err, -fd,
+				       "no probe can be put into %s: %s", path,
+				       strerror(-fd));
 	answer = ask(o, &question, place, fd, NULL);
 	e = error_of(answer, &why);
 	if (!e && answer->size != n * sizeof(*refused))
-		e = maple_error_set(&why, EPROTO, "the observer's answer is short");
+		e = maple_error_set(&why, EPROTO,
+				    "the observer's answer is short");
 	if (!e) {
 		set->id = answer->id;
 		take_set(set, answer);
@@ -407,8 +409,9 @@ int maple_probing_attach(struct maple_probing *o, struct maple_probed *set,
 	}
 	done(o, question.op);
 	close(fd);
-	return e ? maple_error_set(err, -e, "no probe can be put into %s: %.200s",
-				   path, why.text)
+	return e ? maple_error_set(err, -e,
+				   "no probe can be put into %s: %.200s", path,
+				   why.text)
 		 : 0;
 }
 
@@ -426,7 +429,7 @@ static void change(struct maple_probing *o,
 
 /* maple_probing_drop - the probe at place @at of @set goes; not with multi */
 void maple_probing_drop(struct maple_probing *o, struct maple_probed *set,
-			 unsigned int at)
+			unsigned int at)
 {
 	const struct maple_probing_question question = {
 		.op = MAPLE_PROBING_DROP,
@@ -440,8 +443,8 @@ void maple_probing_drop(struct maple_probing *o, struct maple_probed *set,
 
 /* maple_probing_again - ... and comes back */
 void maple_probing_again(struct maple_probing *o, struct maple_probed *set,
-			  const char *path, unsigned int at,
-			  const struct maple_probing_place *place)
+			 const char *path, unsigned int at,
+			 const struct maple_probing_place *place)
 {
 	const struct maple_probing_question question = {
 		.op = MAPLE_PROBING_AGAIN,
@@ -474,8 +477,8 @@ void maple_probing_undo(struct maple_probing *o, struct maple_probed *set)
 
 /* maple_probing_hear - from now on there are records */
 int maple_probing_hear(struct maple_probing *o,
-			const struct maple_probing_hearing *hearing,
-			struct maple_error *err)
+		       const struct maple_probing_hearing *hearing,
+		       struct maple_error *err)
 {
 	const struct maple_probing_question question = {
 		.op = MAPLE_PROBING_HEAR,
@@ -487,7 +490,7 @@ int maple_probing_hear(struct maple_probing *o,
 
 /* maple_probing_generation - of the probes of @batch those of this one count */
 int maple_probing_generation(struct maple_probing *o, uint32_t batch,
-			      uint32_t generation)
+			     uint32_t generation)
 {
 	const struct maple_probing_question question = {
 		.op = MAPLE_PROBING_GENERATION,
@@ -524,9 +527,9 @@ int maple_probing_counts(struct maple_probing *o, uint32_t first, uint32_t n)
  * @take must not read. Errors: -ECONNRESET the service is gone.
  */
 int maple_probing_read(struct maple_probing *o, unsigned int most,
-			void (*take)(void *ctx,
-				     const struct maple_observe_record *record),
-			void *ctx)
+		       void (*take)(void *ctx,
+				    const struct maple_observe_record *record),
+		       void *ctx)
 {
 	struct maple_probing_question question = { MAPLE_PROBING_READ };
 	const struct maple_probing_answer *answer;

@@ -25,7 +25,7 @@
 #include "base/array.h"
 #include "backend/kernel/ebpf/ebpf.h"
 
-#define SETS   4096 /* of places that are changed together */
+#define SETS 4096 /* of places that are changed together */
 /* In place at a time: sites, and functions of some images, with returns. */
 #define PLACES (MAPLE_OBSERVE_PROBES + 16 * MAPLE_OBSERVE_FUNCTIONS)
 
@@ -161,8 +161,8 @@ static bool has_ended(int pidfd)
 /* Whether there is a process to have probes in; of one's own, it is taken so. */
 static int check_target(struct maple_observing *o, struct asked *a)
 {
-	if (o->pid && (!o->rules.owns ||
-		       (!o->bpf.session->gone && !has_ended(o->pidfd))))
+	if (o->pid &&
+	    (!o->rules.owns || (!o->bpf.session->gone && !has_ended(o->pidfd))))
 		return 0;
 	return maple_error_set(&a->err, ESRCH,
 			       "the process has ended, or is another program "
@@ -171,9 +171,9 @@ static int check_target(struct maple_observing *o, struct asked *a)
 
 static int program_of(const struct maple_observing *o, uint32_t what)
 {
-	return what == MAPLE_PROBING_ACCESS ? o->bpf.access
+	return what == MAPLE_PROBING_ACCESS  ? o->bpf.access
 	       : what == MAPLE_PROBING_ENTRY ? o->bpf.entry
-					      : o->bpf.back;
+					     : o->bpf.back;
 }
 
 /* @path: room for a name of the file. */
@@ -546,9 +546,8 @@ void maple_observing_answer(struct maple_observing *o,
 			    struct maple_probing_answer *answer, void *room)
 {
 	struct asked a = { question, bytes, fd, answer, room, { "" } };
-	const struct row *row = question->op < MAPLE_PROBING_OPS
-					? &rows[question->op]
-					: NULL;
+	const struct row *row =
+		question->op < MAPLE_PROBING_OPS ? &rows[question->op] : NULL;
 
 	assert(bytes || !question->size);
 	memset(answer, 0, sizeof(*answer));

@@ -7,8 +7,8 @@
  *
  * A question is a packet: a head, and so many bytes; a file goes with some of
  * them. So is the answer. The asker gets records and numbers, never a
- * descriptor of the kernel's objects: those would outlive the session, and could
- * be written to.
+ * descriptor of the kernel's objects: those would outlive the session, and
+ * could be written to.
  */
 #ifndef MAPLE_BACKEND_KERNEL_OBSERVING_H
 #define MAPLE_BACKEND_KERNEL_OBSERVING_H
@@ -22,7 +22,7 @@
 #include "../../../../bpf/observe.h"
 #include "attach.h"
 
-#define MAPLE_PROBING_VERSION 1	 /* both sides must have the same */
+#define MAPLE_PROBING_VERSION 1		 /* both sides must have the same */
 #define MAPLE_PROBING_MOST    (1u << 16) /* bytes behind a head */
 #define MAPLE_PROBING_PLACES  1024	 /* of one question */
 
@@ -37,13 +37,13 @@ enum maple_probing_op {
 	/* id of a set or 0, what, a file, struct maple_probing_place []
 	 * -> id, what became of the set, a byte each: refused */
 	MAPLE_PROBING_ATTACH,
-	MAPLE_PROBING_DROP,  /* id, first: a place of it; not with many */
-	MAPLE_PROBING_AGAIN, /* id, first, what, a file, a place */
-	MAPLE_PROBING_UNDO,  /* id; one that is not there is no error */
-	MAPLE_PROBING_HEAR,  /* struct maple_probing_hearing */
+	MAPLE_PROBING_DROP,	  /* id, first: a place of it; not with many */
+	MAPLE_PROBING_AGAIN,	  /* id, first, what, a file, a place */
+	MAPLE_PROBING_UNDO,	  /* id; one that is not there is no error */
+	MAPLE_PROBING_HEAR,	  /* struct maple_probing_hearing */
 	MAPLE_PROBING_GENERATION, /* first: a batch, value */
-	MAPLE_PROBING_COUNTS, /* first, n -> struct maple_observe_count [];
-				  value: the epoch */
+	MAPLE_PROBING_COUNTS,	  /* first, n -> struct maple_observe_count [];
+				      value: the epoch */
 	MAPLE_PROBING_READ,   /* n at most -> struct maple_observe_record [] */
 	MAPLE_PROBING_STATE,  /* -> struct maple_probing_state */
 	MAPLE_PROBING_RETURN, /* value: a slot -> value; 0: not known */
@@ -125,9 +125,9 @@ struct maple_probing {
 	} way[MAPLE_PROBING_CHANNELS];
 	bool multi;
 	struct maple_probing_state state;  /* when it was asked for last */
-	struct maple_uapi_probe *probe;	    /* what it has been told */
-	struct maple_observe_count *count;  /* ... has told, by probe */
-	uint32_t epoch;			    /* ... with that */
+	struct maple_uapi_probe *probe;	   /* what it has been told */
+	struct maple_observe_count *count; /* ... has told, by probe */
+	uint32_t epoch;			   /* ... with that */
 };
 
 /* Places that are changed together, as the observer has them. */
@@ -137,34 +137,33 @@ struct maple_probed {
 };
 
 int maple_probing_open(struct maple_probing *o, const char *service,
-			struct maple_error *err);
+		       struct maple_error *err);
 int maple_probing_try(const char *service, struct maple_error *err);
 int maple_probing_connect_early(const char *service, struct maple_error *err);
 int maple_probing_target(struct maple_probing *o, pid_t pid, int pidfd,
-			  struct maple_error *err);
+			 struct maple_error *err);
 int maple_probing_probes(struct maple_probing *o, uint32_t first, uint32_t n,
-			  struct maple_error *err);
+			 struct maple_error *err);
 int maple_probing_attach(struct maple_probing *o, struct maple_probed *set,
-			  enum maple_probing_what what, const char *path,
-			  const struct maple_probing_place *place,
-			  unsigned int n, bool *refused,
-			  struct maple_error *err);
+			 enum maple_probing_what what, const char *path,
+			 const struct maple_probing_place *place,
+			 unsigned int n, bool *refused, struct maple_error *err);
 void maple_probing_drop(struct maple_probing *o, struct maple_probed *set,
-			 unsigned int at);
+			unsigned int at);
 void maple_probing_again(struct maple_probing *o, struct maple_probed *set,
-			  const char *path, unsigned int at,
-			  const struct maple_probing_place *place);
+			 const char *path, unsigned int at,
+			 const struct maple_probing_place *place);
 void maple_probing_undo(struct maple_probing *o, struct maple_probed *set);
 int maple_probing_hear(struct maple_probing *o,
-			const struct maple_probing_hearing *hearing,
-			struct maple_error *err);
+		       const struct maple_probing_hearing *hearing,
+		       struct maple_error *err);
 int maple_probing_generation(struct maple_probing *o, uint32_t batch,
-			      uint32_t generation);
+			     uint32_t generation);
 int maple_probing_counts(struct maple_probing *o, uint32_t first, uint32_t n);
 int maple_probing_read(struct maple_probing *o, unsigned int most,
-			void (*take)(void *ctx,
-				     const struct maple_observe_record *record),
-			void *ctx);
+		       void (*take)(void *ctx,
+				    const struct maple_observe_record *record),
+		       void *ctx);
 int maple_probing_state(struct maple_probing *o);
 uint64_t maple_probing_return(struct maple_probing *o, uint64_t slot);
 void maple_probing_deaf(struct maple_probing *o);
