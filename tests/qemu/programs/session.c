@@ -43,6 +43,9 @@
 
 #define RDI 7
 
+/* A step has ten: a busy host may take a guest's CPU away for a second. */
+#define SLICE_MS 500
+
 static struct {
 	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, rest_ms,
 		late_ms, state, misses, again;
@@ -194,6 +197,7 @@ static void start(struct maple_control *c, pid_t pid, struct maple_error *err)
 		iroot.e[1].site = 1;
 		iroot.e[1].kind = kind(i[6]);
 		maple_plan_init(&plan, &iroot, opt.try, 0, 1);
+		plan.slice_ms = SLICE_MS;
 		order.plan = &plan;
 	}
 	if (maple_control_start(c, &order, err))
