@@ -182,17 +182,31 @@ spare() {
 		awk 'seen[$1]++ { last = $2 } END { print last }'
 }
 
-# Kills what COMMAND prints while the campaign stands still, so that it gets no run
-# meanwhile. What the campaign had told others before may have to be done yet.
+# Whether the process sleeps until an order comes: in recvmsg. One that has an order
+# is awake, or is about to be.
+sleeps_for_order() { # PID
+	local call
+
+	read -r call _ <"/proc/$1/syscall" && [ "$call" = 47 ]
+} 2>/dev/null
+
+# Kills what COMMAND prints while it has no order, and the campaign, which stands
+# still, sends none.
 kill_waiting() { # COMMAND
 	local victim try
 
-	for ((try = 0; try < 300; try++)); do
+	for ((try = 0; try < 600; try++)); do
 		kill -STOP "$campaign"
+		until grep -q '^State:.T' "/proc/$campaign/status"; do
+			sleep 0.01
+		done
 		victim=$("$1")
-		sleep 0.3
-		if [ -n "$victim" ] && [ "$victim" = "$("$1")" ]; then
-			kill -KILL $victim
+		if [ -n "$victim" ] && sleeps_for_order "$victim"; then
+			kill -KILL "$victim"
+			# It would take an order on its way to its end.
+			while grep -q '^State:.[^ZX]' "/proc/$victim/status"; do
+				sleep 0.01
+			done 2>/dev/null
 			kill -CONT "$campaign"
 			return 0
 		fi
