@@ -31,7 +31,8 @@
 #define PARTING	 120 /* s, SLOW times, for what is missing when told to end */
 #define FOREVER	 1e9 /* seconds */
 
-static volatile sig_atomic_t over; /* SIGTERM */
+static volatile sig_atomic_t over;		    /* SIGTERM */
+static char book[sizeof(folder) + sizeof("/book")]; /* root's: see erratic.h */
 
 /* ---- actors ---- */
 
@@ -250,6 +251,14 @@ static void end_rage(int signo)
 	over = signo;
 }
 
+/* Whether a set-user-id program has run, and has said so where only root may. */
+static bool raised_ran(void)
+{
+	struct stat st;
+
+	return !stat(book, &st) && st.st_size > 0;
+}
+
 /*
  * Until @seconds are over, or somebody has had enough of it, and @minutes'
  * worth is done.
@@ -275,7 +284,8 @@ static void rage(double seconds, double minutes, uint64_t seed)
 			got_on = now();
 		}
 		if (now() - got_on > patience ||
-		    (past > seconds && done_enough(minutes)))
+		    (past > seconds && done_enough(minutes) &&
+		     (over || raised_ran())))
 			break;
 		if (actor[i] > 0 && now() - born[i] > LIFETIME * slow &&
 		    chance(4)) {
@@ -305,6 +315,7 @@ static void find_places(void)
 	target_self = strdup(self);
 	*strrchr(self, '/') = '\0';
 	snprintf(folder, sizeof(folder), "%s", self);
+	snprintf(book, sizeof(book), "%s/book", folder);
 	if (asprintf(&target_raised, "%s/raised", folder) < 0)
 		abort();
 }
@@ -312,13 +323,10 @@ static void find_places(void)
 int main(int argc, char **argv)
 {
 	double seconds, minutes;
-	char book[300];
 
 	find_places();
-	if (getuid() && !geteuid()) {
-		snprintf(book, sizeof(book), "%s/book", folder);
+	if (getuid() && !geteuid())
 		return raised_main(book);
-	}
 	if (argc == 3 && !strcmp(argv[1], "target"))
 		return target_main(argv[2]);
 	if (argc == 2 && !strcmp(argv[1], "onlook"))
