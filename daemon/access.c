@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,25 +55,6 @@ int maple_access_peer(struct maple_client *client, struct maple_error *err)
 			  client->peer.uid == geteuid();
 	client->may_use = client->is_root || (known && in_group(client, gid));
 	return 0;
-}
-
-/* maple_access_pid - the number of a process; 0: it is gone, or no pidfd */
-int maple_access_pid(int pidfd)
-{
-	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
-	char path[64], line[128];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Pid: %d", &pid) == 1)
-			break;
-	if (file)
-		fclose(file);
-	/* It is readable once the process has ended. */
-	return pid > 0 && poll(&pfd, 1, 0) == 0 ? pid : 0;
 }
 
 /* Real, effective, saved and file system uid, and so the gids. */
@@ -205,11 +185,11 @@ static const char *fault(const struct maple_client *client,
 int maple_access_process(const struct maple_client *client, int pidfd,
 			 enum maple_access_use use, struct maple_error *err)
 {
-	int pid = maple_access_pid(pidfd);
+	int pid = maple_wire_process(pidfd);
 	const char *why;
 	struct ids ids;
 
-	if (!pid || read_ids(pid, &ids) || !maple_access_pid(pidfd))
+	if (!pid || read_ids(pid, &ids) || !maple_wire_process(pidfd))
 		return maple_error_set(err, ESRCH, "the process is gone");
 	why = client->is_root ? NULL : fault(client, &ids, use);
 	if (!why)
@@ -230,11 +210,11 @@ int maple_access_process(const struct maple_client *client, int pidfd,
 int maple_access_self(struct maple_client *client, int pidfd,
 		      struct maple_error *err)
 {
-	int pid = maple_access_pid(pidfd);
+	int pid = maple_wire_process(pidfd);
 	struct ids ids;
 
 	if (!pid || pid != client->peer.pid || read_ids(pid, &ids) ||
-	    !maple_access_pid(pidfd))
+	    !maple_wire_process(pidfd))
 		return maple_error_set(err, EPERM,
 				       "process %d says that it is %d",
 				       client->peer.pid, pid);

@@ -16,6 +16,5 @@ enum maple_access_use {
 
 int maple_access_process(const struct maple_client *client, int pidfd,
 			 enum maple_access_use use, struct maple_error *err);
-int maple_access_pid(int pidfd);
 
 #endif

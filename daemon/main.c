@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* mapled: options, and the service. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,58 +9,41 @@
 #include <maple/version.h>
 #include <maple/wire.h>
 #include "journal.h"
+#include "options.h"
 #include "server.h"
 #include "session.h"
 #include "observer/observer.h"
 #include "watch/watch.h"
 
-enum { STATUS_USAGE = 2, STATUS_FAILED = 125 };
-
-static const struct word {
-	const char *name, *argument, *help;
-} words[] = {
-	{ "socket", "PATH", "listen there, not where the settings say" },
-	{ "db", "FILE", "the memo database, not that of the settings" },
-	{ "config", "FILE", "the settings (default: " MAPLE_SETTINGS_FILE ")" },
-	{ "check-config", NULL,
-	  "read the settings, say what is wrong, and end" },
-	{ "protocol", NULL, "describe what is said over the socket, and end" },
-	{ "version", NULL, "print the version" },
-	{ "help", NULL, "print this help" },
+static const struct maple_daemon_command command = {
+	"mapled",
+	"mapled lends CPUs, real-time priorities and maple.ko to mapletest, and "
+	"keeps\nthe memo database of all.\n\n"
+	"usage: mapled [options]\n       mapled attach [options] PID\n"
+	"       mapled detach PID\n       mapled jobs [options] [N...]\n"
+	"       mapled watch [options]\n       mapled observer [options]\n\n"
+	"attach joins a program that runs, as 'mapletest attach' does;\n"
+	"detach has whoever is attached to it leave it; jobs lists what\n"
+	"was attached with --detach, as 'mapletest jobs' does; watch attaches\n"
+	"by itself, now and then, to what mapled.conf names; observer loads\n"
+	"eBPF for campaigns whose user may not.",
+	"exit status: 0 stopped, 2 usage or wrong settings, 125 mapled could not "
+	"do\nits work",
+	{ { "socket", "PATH", "listen there, not where the settings say" },
+	  { "db", "FILE", "the memo database, not that of the settings" },
+	  { "config", "FILE",
+	    "the settings (default: " MAPLE_SETTINGS_FILE ")" },
+	  { "check-config", NULL,
+	    "read the settings, say what is wrong, and end" },
+	  { "protocol", NULL, "describe what is said over the socket, and end" },
+	  { "version", NULL, "print the version" } },
 };
 
-enum { SOCKET, DB, CONFIG, CHECK_CONFIG, PROTOCOL, VERSION, HELP };
-#define WORDS (sizeof(words) / sizeof(*words))
+enum { SOCKET, DB, CONFIG, CHECK_CONFIG, PROTOCOL, VERSION };
 
 static int say(int status, const char *text)
 {
-	fprintf(stderr, "mapled: %s\n", text);
-	return status;
-}
-
-static int help(void)
-{
-	puts("mapled lends CPUs, real-time priorities and maple.ko to "
-	     "mapletest, and keeps\nthe memo database of all.\n\n"
-	     "usage: mapled [options]\n       mapled attach [options] PID\n"
-	     "       mapled detach PID\n       mapled jobs [options] [N...]\n"
-	     "       mapled watch [options]\n       mapled observer [options]\n\n"
-	     "attach joins a program that runs, as 'mapletest attach' does;\n"
-	     "detach has whoever is attached to it leave it; jobs lists what\n"
-	     "was attached with --detach, as 'mapletest jobs' does; watch attaches\n"
-	     "by itself, now and then, to what mapled.conf names; observer loads\n"
-	     "eBPF for campaigns whose user may not.\n\noptions:");
-	for (size_t i = 0; i < WORDS; i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "--%s%s%s", words[i].name,
-			 words[i].argument ? " " : "",
-			 words[i].argument ? words[i].argument : "");
-		printf("  %-18s %s\n", name, words[i].help);
-	}
-	puts("\nexit status: 0 stopped, 2 usage or wrong settings, 125 mapled "
-	     "could not do\nits work");
-	return 0;
+	return maple_options_say(&command, status, text);
 }
 
 /* The default need not be there; what is asked for has to. */
@@ -133,10 +115,8 @@ static int serve(const char *const *given)
 
 int main(int argc, char **argv)
 {
-	struct option longs[WORDS + 1] = { 0 };
-	const char *given[WORDS] = { NULL };
-	char text[128];
-	int c, at = 0;
+	const char *given[MAPLE_OPTIONS];
+	int status;
 
 	if (argc > 1 && !strcmp(argv[1], "attach"))
 		return maple_session_attach(argv);
@@ -149,35 +129,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "detach"))
 		return maple_session_detach(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
-	for (size_t i = 0; i < WORDS; i++)
-		longs[i] = (struct option){ words[i].name,
-					    words[i].argument ? required_argument
-							      : no_argument,
-					    NULL, 0 };
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", longs, &at)) != -1) {
-		if (c == 'h')
-			return help();
-		if (c) {
-			snprintf(text, sizeof(text),
-				 "%.60s: %s; see mapled "
-				 "--help",
-				 argv[optind - 1],
-				 c == ':' ? "a value is missing"
-					  : "there is no such option");
-			return say(STATUS_USAGE, text);
-		}
-		given[at] = optarg ? optarg : "";
-	}
-	if (optind < argc) {
-		snprintf(text, sizeof(text),
-			 "'%.60s': mapled takes options "
-			 "only; see mapled --help",
-			 argv[optind]);
-		return say(STATUS_USAGE, text);
-	}
-	if (given[HELP])
-		return help();
+	if (!maple_options_read(&command, argc, argv, given, &status))
+		return status;
 	if (given[VERSION]) {
 		printf("mapled %s, protocol %d\n", MAPLE_VERSION,
 		       MAPLE_WIRE_VERSION);

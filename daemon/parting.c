@@ -108,7 +108,7 @@ static bool settle_all(struct maple_parting *p)
 				 MAPLE_ACCESS_TRACE, &err))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/task",
-		 maple_access_pid(p->process.pidfd));
+		 maple_wire_process(p->process.pidfd));
 	dir = opendir(path);
 	while (dir && n < THREADS && (entry = readdir(dir))) {
 		int tid = atoi(entry->d_name);

@@ -123,7 +123,7 @@ static bool put_down(const struct maple_leftover *left, unsigned int i)
 	}
 	maple_journal(LOG_WARNING, &left->whose,
 		      "process %d has outlived its campaign: killed",
-		      maple_access_pid(left->process[i]));
+		      maple_wire_process(left->process[i]));
 	syscall(SYS_pidfd_send_signal, left->process[i], SIGKILL, NULL, 0);
 	return true;
 }

@@ -5,7 +5,6 @@
  * and nothing else that its user has not.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,57 +15,22 @@
 #include <systemd/sd-daemon.h>
 #include <maple/observer.h>
 #include "../journal.h"
+#include "../options.h"
 #include "observer.h"
-
-enum { STATUS_USAGE = 2, STATUS_FAILED = 125 };
 
 #define BACKLOG 16
 
-static int say(int status, const char *text)
-{
-	fprintf(stderr, "mapled observer: %s\n", text);
-	return status;
-}
+static const struct maple_daemon_command command = {
+	"mapled observer",
+	"mapled observer observes processes by eBPF for mapletest, where its user "
+	"may\nnot; see mapled(8).\n\nusage: mapled observer [options]",
+	"exit status: 0 stopped, 2 usage, 125 it could not do its work",
+	{ { "socket", "PATH",
+	    "listen there (default: " MAPLE_OBSERVER_SOCKET
+	    ");\n                     its mode says who may connect" } },
+};
 
-static int help(void)
-{
-	puts("mapled observer observes processes by eBPF for mapletest, where its "
-	     "user may\nnot; see mapled(8).\n\n"
-	     "usage: mapled observer [options]\n\noptions:\n"
-	     "  --socket PATH      listen there (default: " MAPLE_OBSERVER_SOCKET
-	     "); its mode\n                     says who may connect\n"
-	     "  --help             print this help\n\n"
-	     "exit status: 0 stopped, 2 usage, 125 it could not do its work");
-	return 0;
-}
-
-static int parse(int argc, char **argv, const char **path, bool *wants_help)
-{
-	static const struct option longs[] = {
-		{ "socket", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
-	int c;
-
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-		if (c == 's')
-			*path = optarg;
-		else if (c == 'h')
-			*wants_help = true;
-		else
-			return say(STATUS_USAGE,
-				   c == ':' ? "a value is missing; see mapled "
-					      "observer --help"
-					    : "there is no such option; see "
-					      "mapled observer --help");
-	}
-	return optind < argc ? say(STATUS_USAGE,
-				   "it takes options only; see mapled observer "
-				   "--help")
-			     : 0;
-}
+enum { SOCKET };
 
 static bool is_served(const struct sockaddr_un *addr)
 {
@@ -124,15 +88,14 @@ static int get_socket(const char *path, struct maple_error *err)
 /* maple_observer_command - `mapled observer`; returns the exit status */
 int maple_observer_command(int argc, char **argv)
 {
-	const char *path = MAPLE_OBSERVER_SOCKET;
+	const char *given[MAPLE_OPTIONS];
 	struct maple_error err = { "" };
-	bool wants_help = false;
 	int sock, e;
 
-	e = parse(argc - 1, argv + 1, &path, &wants_help);
-	if (e || wants_help)
-		return e ? e : help();
-	sock = get_socket(path, &err);
+	if (!maple_options_read(&command, argc - 1, argv + 1, given, &e))
+		return e;
+	sock = get_socket(given[SOCKET] ? given[SOCKET] : MAPLE_OBSERVER_SOCKET,
+			  &err);
 	if (sock < 0) {
 		maple_journal(LOG_ERR, NULL, "%s", err.text);
 		return STATUS_FAILED;

@@ -51,7 +51,7 @@ MAPLE_HANDLER(realtime)
 		client->raised |= !e;
 	}
 	/* It has been alive all the time, so the number was its own. */
-	if (!e && !maple_access_pid(client->process))
+	if (!e && !maple_wire_process(client->process))
 		e = maple_error_set(err, ESRCH, "the process is gone");
 	return e;
 }
@@ -60,7 +60,7 @@ MAPLE_HANDLER(realtime)
 void maple_lending_end(struct maple_client *client)
 {
 	for (int i = 0; client->raised && i < MAPLE_RAISED; i++)
-		if (maple_access_pid(client->process) == client->peer.pid)
+		if (maple_wire_process(client->process) == client->peer.pid)
 			prlimit(client->peer.pid, raised[i], &client->own[i],
 				NULL);
 	client->raised = false;

@@ -2,7 +2,6 @@
 /* mapled watch: its options, where its knowledge is kept, and that it is one. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <grp.h>
 #include <limits.h>
 #include <signal.h>
@@ -15,76 +14,33 @@
 #include <unistd.h>
 #include <systemd/sd-daemon.h>
 #include "../journal.h"
+#include "../options.h"
 #include "../settings.h"
 #include "service.h"
 #include "watch.h"
 
-enum { STATUS_USAGE = 2, STATUS_FAILED = 125 };
-
 #define FOLDER "/var/lib/mapled-watch" /* root's; as the unit's */
 
-struct given {
-	const char *config, *state, *socket;
-	bool status, help;
+static const struct maple_daemon_command command = {
+	"mapled watch",
+	"mapled watch attaches to what mapled.conf names, for a stretch now and "
+	"then,\nand keeps in the memo what it sees; see mapled(8).\n\n"
+	"usage: mapled watch [options]",
+	"exit status: 0 stopped, or nothing is to be watched; 2 usage or wrong\n"
+	"settings; 125 it could not do its work",
+	{ { "status", NULL, "what is watched, what it cost, what came of it" },
+	  { "config", "FILE",
+	    "the settings (default: " MAPLE_SETTINGS_FILE ")" },
+	  { "state", "FILE", "where it keeps what it knows of stretches" },
+	  { "socket", "PATH",
+	    "where mapled listens, for the jobs; it must answer" } },
 };
+
+enum { STATUS, CONFIG, STATE, SOCKET };
 
 static int say(int status, const char *text)
 {
-	fprintf(stderr, "mapled watch: %s\n", text);
-	return status;
-}
-
-static int help(void)
-{
-	puts("mapled watch attaches to what mapled.conf names, for a stretch now "
-	     "and then,\nand keeps in the memo what it sees; see mapled(8).\n\n"
-	     "usage: mapled watch [options]\n\noptions:\n"
-	     "  --status           what is watched, what it cost, what came of it\n"
-	     "  --config FILE      the settings (default: " MAPLE_SETTINGS_FILE
-	     ")\n"
-	     "  --state FILE       where it keeps what it knows of stretches\n"
-	     "  --socket PATH      where mapled listens, for the jobs; it must "
-	     "answer\n"
-	     "  --help             print this help\n\n"
-	     "exit status: 0 stopped, or nothing is to be watched; 2 usage or "
-	     "wrong\nsettings; 125 it could not do its work");
-	return 0;
-}
-
-static int parse(int argc, char **argv, struct given *given)
-{
-	static const struct option longs[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "state", required_argument, NULL, 's' },
-		{ "socket", required_argument, NULL, 'S' },
-		{ "status", no_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
-	int c;
-
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-		if (c == 'c')
-			given->config = optarg;
-		else if (c == 's')
-			given->state = optarg;
-		else if (c == 'S')
-			given->socket = optarg;
-		else if (c == 't')
-			given->status = true;
-		else if (c == 'h')
-			given->help = true;
-		else
-			return say(STATUS_USAGE,
-				   c == ':' ? "a value is missing; see mapled "
-					      "watch --help"
-					    : "there is no such option; see "
-					      "mapled watch --help");
-	}
-	return optind < argc ? say(STATUS_USAGE, "it takes options only; see "
-						 "mapled watch --help")
-			     : 0;
+	return maple_options_say(&command, status, text);
 }
 
 /* The default place, by who we are; false: there is none. */
@@ -182,7 +138,7 @@ static void serve(struct maple_watch *w,
 	sd_notify(0, "STOPPING=1");
 }
 
-static int watch(const struct given *given, const char *path)
+static int watch(const char *const *given, const char *path)
 {
 	static struct maple_watch w;
 	struct maple_daemon_settings settings;
@@ -190,13 +146,13 @@ static int watch(const struct given *given, const char *path)
 	int status = 0, e = maple_settings_init(&settings);
 
 	w.path = path;
-	w.socket = given->socket;
+	w.socket = given[SOCKET];
 	if (!e)
 		e = maple_settings_read(&settings,
-					given->config ? given->config
+					given[CONFIG] ? given[CONFIG]
 						      : MAPLE_SETTINGS_FILE,
 					&err);
-	if (e == -ENOENT && !given->config)
+	if (e == -ENOENT && !given[CONFIG])
 		e = 0;
 	if (e) {
 		status = say(e == -EINVAL ? STATUS_USAGE : STATUS_FAILED,
@@ -227,26 +183,24 @@ static int tell(FILE *out, const char *path)
 
 int maple_watch_command(int argc, char **argv)
 {
-	struct given given = { NULL };
+	const char *given[MAPLE_OPTIONS];
 	char path[PATH_MAX], text[PATH_MAX + 128];
-	int e = parse(argc - 1, argv + 1, &given);
+	int e;
 
-	if (e)
+	if (!maple_options_read(&command, argc - 1, argv + 1, given, &e))
 		return e;
-	if (given.help)
-		return help();
-	if (given.state && strlen(given.state) >= sizeof(path))
+	if (given[STATE] && strlen(given[STATE]) >= sizeof(path))
 		return say(STATUS_USAGE, "the name of --state is too long");
-	if (given.state)
-		strcpy(path, given.state);
+	if (given[STATE])
+		strcpy(path, given[STATE]);
 	else if (!find_state(path, sizeof(path)))
 		return say(STATUS_FAILED, "neither HOME nor XDG_STATE_HOME is "
 					  "set: name a place with --state FILE");
-	if (!given.status)
-		return watch(&given, path);
+	if (!given[STATUS])
+		return watch(given, path);
 	e = tell(stdout, path);
 	/* A service that has not begun yet, or may not be asked. */
-	if (e == -ENOENT && !given.state && geteuid())
+	if (e == -ENOENT && !given[STATE] && geteuid())
 		e = tell(stdout, FOLDER "/state");
 	if (!e)
 		return 0;

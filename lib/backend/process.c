@@ -268,7 +268,7 @@ bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state)
  * maple_process_since - when @pid began, in the kernel's ticks, so that another
  * process of the same number is told from it; 0: it is gone
  */
-uint32_t maple_process_since(pid_t pid)
+uint64_t maple_process_since(pid_t pid)
 {
 	unsigned long long since;
 	char buf[512], *paren;
@@ -282,7 +282,7 @@ uint32_t maple_process_since(pid_t pid)
 		   "%*s %*s %*s %*s %*s %llu",
 		   &since) != 1)
 		return 0;
-	return (uint32_t)since;
+	return since;
 }
 
 /* maple_process_used - CPU time of @pid, of all its threads, in ns; 0: gone */

@@ -25,7 +25,7 @@ pid_t maple_process_find(pid_t root, const char *glob);
 bool maple_process_has(pid_t pid, pid_t tid);
 int maple_process_threads(pid_t pid, pid_t *tids, int max);
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
-uint32_t maple_process_since(pid_t pid);
+uint64_t maple_process_since(pid_t pid);
 uint64_t maple_process_used(pid_t pid);
 bool maple_process_wants_cpu(pid_t pid);
 bool maple_process_held(pid_t pid);

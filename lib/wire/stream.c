@@ -2,6 +2,8 @@
 /* Bytes and file descriptors over a socket. */
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -69,4 +71,22 @@ ssize_t maple_wire_receive(int sock, void *data, size_t size, int *fds,
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			take_fds(c, fds, nfds);
 	return !(msg.msg_flags & MSG_CTRUNC) ? n : -EPROTO;
+}
+
+pid_t maple_wire_process(int pidfd)
+{
+	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
+	char path[64], line[128];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Pid: %d", &pid) == 1)
+			break;
+	if (file)
+		fclose(file);
+	/* It is readable once the process has ended. */
+	return pid > 0 && poll(&pfd, 1, 0) == 0 ? pid : 0;
 }

@@ -159,7 +159,7 @@ static bool take_turn(struct maple_join_state *s, unsigned int turn)
 static struct maple_call_process process(pid_t pid)
 {
 	return (struct maple_call_process){ (uint32_t)pid,
-					    maple_process_since(pid) };
+					    (uint32_t)maple_process_since(pid) };
 }
 
 /*

@@ -233,7 +233,7 @@ static bool lives(const struct maple_call_process *p, double seconds)
 	pfd.fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (pfd.fd < 0)
 		return false;
-	lives = maple_process_since((pid_t)p->pid) == p->since;
+	lives = (uint32_t)maple_process_since((pid_t)p->pid) == p->since;
 	while (lives && !poll(&pfd, 1, 50) && maple_clock_now() < until)
 		;
 	lives &= !poll(&pfd, 1, 0);

@@ -422,4 +422,10 @@ ssize_t maple_wire_send(int sock, const void *data, size_t size, const int *fds,
 ssize_t maple_wire_receive(int sock, void *data, size_t size, int *fds,
 			   unsigned int *nfds, unsigned int most);
 
+/*
+ * maple_wire_process - the number, here, of the process whose pidfd came along;
+ * 0: it has ended, is of another pid namespace, or that is no pidfd
+ */
+pid_t maple_wire_process(int pidfd);
+
 #endif

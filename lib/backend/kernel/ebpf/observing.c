@@ -22,7 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <maple/version.h>
+#include <maple/wire.h>
 #include "base/array.h"
+#include "backend/process.h"
 #include "backend/kernel/ebpf/ebpf.h"
 
 #define SETS 4096 /* of places that are changed together */
@@ -309,44 +311,6 @@ static void forget(struct maple_observing *o)
 	o->pid = 0;
 }
 
-/* When it began, in the ticks of /proc; 0: it is gone. */
-static uint64_t start_of(pid_t pid)
-{
-	unsigned long long start = 0;
-	char path[32], line[1024], *end;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	/* Behind the name, which may have brackets; field 22, state is 3. */
-	end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	if (!end || sscanf(end + 1,
-			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u "
-			   "%*u %*d %*d %*d %*d %*d %*d %llu",
-			   &start) != 1)
-		start = 0;
-	fclose(file);
-	return start;
-}
-
-static pid_t number_of(int pidfd)
-{
-	char path[48], line[128];
-	FILE *file;
-	int pid = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Pid: %d", &pid) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return pid;
-}
-
 /*
  * Its exec is noted before it is asked whose it is: what it executes later ends
  * the session, what it has executed before is asked about.
@@ -356,7 +320,7 @@ static int check_owner(struct maple_observing *o, struct asked *a)
 	struct maple_observe_session *s = o->bpf.session;
 
 	assert(o->pid > 0 && o->rules.owns);
-	s->start = start_of(o->pid);
+	s->start = maple_process_since(o->pid);
 	__atomic_store_n(&s->pid, o->pid, __ATOMIC_SEQ_CST);
 	if (!s->start || has_ended(o->pidfd))
 		return maple_error_set(&a->err, ESRCH, "the process is gone");
@@ -372,7 +336,7 @@ static int target(struct maple_observing *o, struct asked *a)
 
 	forget(o);
 	assert(!o->pid && o->pidfd < 0);
-	pid = a->fd < 0 ? 0 : number_of(a->fd);
+	pid = a->fd < 0 ? 0 : maple_wire_process(a->fd);
 	if (pid <= 0)
 		return refuse(a, "a pidfd belongs to it");
 	if ((uint64_t)pid != a->q->value)
