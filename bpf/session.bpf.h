@@ -46,6 +46,14 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
+/* Those that there was no number for: each is counted once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAPLE_OBSERVE_THREADS);
+	__type(key, __u32);
+	__type(value, __u32);
+} numberless SEC(".maps");
+
 struct maple_observe_session session;
 struct maple_observe_end end;
 
@@ -93,14 +101,18 @@ static __noinline void start(struct thread *t, __u64 sp)
 	say(&r);
 }
 
-static __always_inline __u32 new_number(void)
+static __always_inline __u32 new_number(__u32 tid)
 {
-	__u32 n = __sync_fetch_and_add(&session.nthreads, 1);
+	__u32 n = session.nthreads;
 
-	if (n < MAPLE_THREADS)
-		return n;
-	__sync_fetch_and_add(&session.nthreads, -1);
-	__sync_fetch_and_add(&session.threads_over, 1);
+	if (n < MAPLE_THREADS) {
+		n = __sync_fetch_and_add(&session.nthreads, 1);
+		if (n < MAPLE_THREADS)
+			return n;
+		__sync_fetch_and_add(&session.nthreads, -1);
+	}
+	if (!bpf_map_update_elem(&numberless, &tid, &n, BPF_NOEXIST))
+		__sync_fetch_and_add(&session.threads_over, 1);
 	return MAPLE_THREAD_NONE;
 }
 
@@ -140,7 +152,7 @@ static __noinline struct thread *self(void)
 	    !is_target())
 		return NULL;
 	session.kernel_pid = id >> 32;
-	number = new_number();
+	number = new_number(tid);
 	if (number == MAPLE_THREAD_NONE)
 		return NULL;
 	if (bpf_map_update_elem(&threads, &tid, &new_thread, BPF_NOEXIST)) {

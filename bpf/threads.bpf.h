@@ -49,12 +49,12 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!t || session.gone ||
 	    BPF_CORE_READ(child, tgid) != BPF_CORE_READ(parent, tgid))
 		return 0;
-	n = new_number();
+	tid = BPF_CORE_READ(child, pid);
+	n = new_number(tid);
 	if (n == MAPLE_THREAD_NONE)
 		return 0;
 	r.thread = t->number;
 	r.caller = creator(t);
-	tid = BPF_CORE_READ(child, pid);
 	if (bpf_map_update_elem(&threads, &tid, &new_thread, BPF_ANY)) {
 		lose();
 		return 0;
@@ -90,8 +90,11 @@ static __always_inline int leave(void)
 	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
 
 	note_end(task);
-	if (!t)
+	if (!t) {
+		if (session.threads_over)
+			bpf_map_delete_elem(&numberless, &tid);
 		return 0;
+	}
 	r.thread = t->number;
 	/* Of those that the end of the process takes along nothing is said. */
 	if (t->started && !session.gone &&

@@ -28,6 +28,7 @@ struct maple_agent_thread {
 	uint64_t *events;     /* so far, in shared memory */
 	bool stale;	      /* at a site it has been at very often: perhaps
 				 spinning, so this is no sign of progress */
+	bool over;	      /* no number was left for it, which is counted */
 	uint32_t nopen;	      /* accesses begun, whose after() is to come */
 	uint32_t settled;     /* clock of its last event that was no access */
 	const uint64_t *call; /* frame of the memory function it is in */

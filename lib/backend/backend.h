@@ -229,6 +229,8 @@ struct maple_run {
 	unsigned int nimages;
 	struct maple_run_image *images;
 	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;
+	/* More than there is room for: neither observed nor ordered. */
+	uint64_t threads_over, images_over, calls_over;
 	uint64_t apart;	  /* sites left out by what the binary tells */
 	uint64_t changes; /* change points come to; MEET: meetings */
 

@@ -68,6 +68,15 @@ static char *unobserved(const struct maple_campaign *c)
 	if (d->unreached)
 		fprintf(out, ", %llu sites that no jump reaches",
 			(unsigned long long)d->unreached);
+	if (d->threads_over)
+		fprintf(out, ", %llu threads of a run, beyond its first %d",
+			(unsigned long long)d->threads_over, MAPLE_THREADS);
+	if (d->images_over)
+		fprintf(out, ", %llu libraries that there was no room for",
+			(unsigned long long)d->images_over);
+	if (d->calls_over)
+		fprintf(out, ", %llu calls from places there was no room for",
+			(unsigned long long)d->calls_over);
 	if (fclose(out) || !size) {
 		free(text);
 		return NULL;
@@ -97,7 +106,9 @@ int maple_conclude(struct maple_campaign *c)
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
 	r->bound = standing.bound;
 	r->bound.exhausted = c->options->exhaust && r->exhausted &&
-			     !r->bound.unsure && !r->bound.dropped;
+			     !r->bound.unsure && !r->bound.dropped &&
+			     !r->delivery.threads_over &&
+			     !r->delivery.images_over;
 	r->unseen = maple_unseen_names(c);
 	r->unobserved = unobserved(c);
 	r->delivery.left_out = maple_delivery_left_out(c, standing.unshared);

@@ -285,6 +285,8 @@ void maple_study_alone(struct maple_campaign *c, struct maple_trial *trial);
 char *maple_delivery_left_out(const struct maple_campaign *c, uint32_t unshared);
 void maple_delivery_splits(const struct maple_campaign *c,
 			   struct maple_delivery *delivery);
+void maple_delivery_raise(struct maple_delivery *d,
+			  const struct maple_delivery *run);
 
 /* memory.c */
 int maple_campaign_claim(struct maple_campaign *c,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
+#include "internal.h"
 #include "result.h"
 
 /* maple_campaign_result_destroy - see maple/campaign.h */
@@ -102,12 +103,7 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 {
 	for (unsigned int i = 0; i < 4; i++)
 		d->hits[i] += later->hits[i];
-	if (later->sites > d->sites)
-		d->sites = later->sites;
-	if (later->unreached > d->unreached)
-		d->unreached = later->unreached;
-	if (later->apart > d->apart)
-		d->apart = later->apart;
+	maple_delivery_raise(d, later);
 	d->lost += later->lost;
 	d->undelivered_runs += later->undelivered_runs;
 	d->let_go += later->let_go;

@@ -308,6 +308,14 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_delivery *d = &c->result->delivery;
 	const struct maple_run *run = &trial->run;
+	const struct maple_delivery one = {
+		.sites = run->sites,
+		.unreached = run->unreached,
+		.apart = run->apart,
+		.threads_over = run->threads_over,
+		.images_over = run->images_over,
+		.calls_over = run->calls_over,
+	};
 	unsigned int i;
 
 	assert(maple_lane_has_turn(c));
@@ -340,12 +348,7 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	if (trial->job.kind == MAPLE_RUN_CONTROL && !run->released &&
 	    run->entered > 0)
 		add_control(&d->control, run);
-	if (run->sites > d->sites)
-		d->sites = run->sites;
-	if (run->unreached > d->unreached)
-		d->unreached = run->unreached;
-	if (run->apart > d->apart)
-		d->apart = run->apart;
+	maple_delivery_raise(d, &one);
 	d->lost += run->lost;
 	for (i = 0; i < MAPLE_WAYS; i++)
 		d->hits[i] += run->hits[i];

@@ -199,3 +199,11 @@ left_by_sites() { # SITES PROGRAM...
 		fail "a program is still loaded"
 	! pgrep -f '^/bin/sleep 60$' || fail "the target lives"
 }
+
+@test "threads that it has no number for are counted" {
+	needs_ebpf
+	campaign --backend ebpf+agent --strategy maple --max-runs 1 -- \
+		"$E2E/many_threads" 1100
+	holds '.runs.profile == 1 and
+		.unobserved == "77 threads of a run, beyond its first 1024"'
+}

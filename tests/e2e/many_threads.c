@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* 500 threads, all alive at the same time, each waiting for the last one. */
+/*
+ * 500 threads, all alive at the same time, each waiting for the last one; with
+ * an argument so many, one after the other.
+ */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { THREADS = 500 };
 
@@ -20,10 +24,33 @@ static void *meet(void *arg)
 	return NULL;
 }
 
-int main(void)
+static void *count(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	here++;
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static int one_by_one(int n)
+{
+	pthread_t thread;
+
+	while (n--)
+		if (pthread_create(&thread, NULL, count, NULL) ||
+		    pthread_join(thread, NULL))
+			return 1;
+	printf("counted %d\n", here);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	static pthread_t threads[THREADS];
 	pthread_attr_t attr;
+
+	if (argc > 1)
+		return one_by_one(atoi(argv[1]));
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);

@@ -540,6 +540,9 @@ cached() { # FILE
 	mapletest run --db "$db" --max-runs 4 --exclude 'mutex_*' -- \
 		"$TARGETS/clean/mutex_counter"
 	says '^not observed: mutex_counter$'
+	# Threads have numbers, main() is the first of 1,024.
+	campaign --max-runs 4 --backend agent -- "$E2E/many_threads" 1100
+	holds '.unobserved == "77 threads of a run, beyond its first 1024"'
 	# Where there is nothing to say, nothing is said.
 	campaign --max-runs 20 -- "$TARGETS/clean/mutex_counter"
 	holds '.unobserved == null'

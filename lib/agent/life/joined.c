@@ -189,7 +189,10 @@ bool maple_joined_admit(void)
 	if (n >= MAPLE_THREADS) {
 		__atomic_store_n(&shm->nthreads, MAPLE_THREADS,
 				 __ATOMIC_RELEASE);
-		shm->stats.threads_over++;
+		if (!maple_self.over)
+			__atomic_fetch_add(&shm->stats.threads_over, 1,
+					   __ATOMIC_RELAXED);
+		maple_self.over = true;
 		maple_self.inside = 0;
 		return false;
 	}

@@ -91,7 +91,8 @@ static uint32_t new_thread(bool helper)
 	n = __atomic_load_n(&shm->nthreads, __ATOMIC_RELAXED);
 	do {
 		if (n >= MAPLE_THREADS) {
-			shm->stats.threads_over++;
+			__atomic_fetch_add(&shm->stats.threads_over, 1,
+					   __ATOMIC_RELAXED);
 			return MAPLE_THREAD_NONE;
 		}
 	} while (!__atomic_compare_exchange_n(&shm->nthreads, &n, n + 1, false,

@@ -348,6 +348,9 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	run->entered = a->shm->entered * 1e-9;
 	maple_trace_ring_stats(&a->ring, &trace);
 	run->lost = trace.lost;
+	run->threads_over = a->shm->stats.threads_over;
+	run->images_over = a->shm->stats.images_over;
+	run->calls_over = a->shm->stats.calls_over;
 	run->spins = a->spins;
 	run->outside = was_killed(a, run);
 	if (a->shm->mode == MAPLE_SHM_CONTROL)

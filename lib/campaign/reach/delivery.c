@@ -57,3 +57,21 @@ char *maple_delivery_left_out(const struct maple_campaign *c, uint32_t unshared)
 	fclose(out);
 	return text;
 }
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+	if (value > *most)
+		*most = value;
+}
+
+/* maple_delivery_raise - of what counts by run, the most that any run has */
+void maple_delivery_raise(struct maple_delivery *d,
+			  const struct maple_delivery *run)
+{
+	raise_to(&d->sites, run->sites);
+	raise_to(&d->unreached, run->unreached);
+	raise_to(&d->apart, run->apart);
+	raise_to(&d->threads_over, run->threads_over);
+	raise_to(&d->images_over, run->images_over);
+	raise_to(&d->calls_over, run->calls_over);
+}

@@ -256,6 +256,8 @@ struct maple_delivery {
 	uint64_t unreached;	 /* sites no jump leads to */
 	uint64_t apart;		 /* sites left out by what the binary tells */
 	uint64_t lost;		 /* events dropped */
+	/* More than there is room for, the most of a run: not observed. */
+	uint64_t threads_over, images_over, calls_over;
 	uint64_t undelivered_runs;
 	uint64_t let_go; /* runs over their time, native from then on */
 	uint64_t unjudged[MAPLE_UNJUDGEDS]; /* runs, by reason */

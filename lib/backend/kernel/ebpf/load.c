@@ -129,18 +129,26 @@ int maple_bpf_open(struct maple_bpf *o,
 		 : 0;
 }
 
+static void empty(const struct bpf_map *map)
+{
+	int fd = bpf_map__fd(map);
+	uint32_t tid;
+
+	while (!bpf_map_get_next_key(fd, NULL, &tid))
+		bpf_map_delete_elem(fd, &tid);
+}
+
 /*
  * maple_bpf_forget - an empty session, for nobody; budgets are whole
  */
 void maple_bpf_forget(struct maple_bpf *o)
 {
-	uint32_t epoch = o->session->epoch, tid;
-	int fd = bpf_map__fd(o->bpf->maps.threads);
+	uint32_t epoch = o->session->epoch;
 
 	o->session->pid = o->session->kernel_pid = 0;
 	o->session->gone = 1;
-	while (!bpf_map_get_next_key(fd, NULL, &tid))
-		bpf_map_delete_elem(fd, &tid);
+	empty(o->bpf->maps.threads);
+	empty(o->bpf->maps.numberless);
 	memset(o->session, 0, sizeof(*o->session));
 	o->session->epoch = epoch + 1;
 }

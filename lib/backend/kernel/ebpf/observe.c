@@ -315,6 +315,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	run->hits[MAPLE_WAY_TRAP] = s->hits;
 	run->calls = s->calls;
 	run->lost = s->lost;
+	run->threads_over = s->threads_over;
 	judge_delivery(o, run);
 	maple_ebpf_unplace(o);
 	o->pid = 0;

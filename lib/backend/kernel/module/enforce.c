@@ -368,6 +368,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	run->hits[MAPLE_WAY_TRAP] = c->hits;
 	run->calls = c->calls;
 	run->lost = c->lost;
+	run->threads_over = c->threads_over;
 	run->unreached = c->unreached + m->placing.unreached;
 	run->spins = c->spins;
 	judge_delivery(m, run);
