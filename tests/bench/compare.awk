@@ -103,3 +103,8 @@ function coverage(name, who, which, whole,    i, n, key, until, run, v)
 	}
 	return n ? median(v, "v", n) : 0
 }
+
+function number(value, format)
+{
+	return value >= NEVER ? "-" : sprintf(format, value)
+}

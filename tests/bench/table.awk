@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The tables of tests/bench/compare; after compare.awk.
 
-function number(value, format)
-{
-	return value >= NEVER ? "-" : sprintf(format, value)
-}
-
 # 1: maple is ahead of all others, 0: level with the best one, -1: behind.
 function rank(own, best, less)
 {

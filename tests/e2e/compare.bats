@@ -118,6 +118,16 @@ streamed() {
 	[ "$(grep -c '<rect.*fill="#' "$out/figure11.svg")" = 4 ]
 	[ "$(grep -c '<polyline' "$out/figure12.svg")" = 2 ]
 	[ "$(grep -c '<polyline' "$out/figure13.svg")" = 2 ]
+	# What was measured can be shown with what was measured elsewhere.
+	mkdir "$out/other"
+	sed 's/\tpct\t/\tauto\t/' "$out/compare.tsv" >"$out/other/compare.tsv"
+	run -0 "$ROOT/tests/bench/compare" "$BUILD" --from "$out" \
+		--from "$out/other" --strategies maple,pct,auto --time 0 \
+		--out "$out/both"
+	grep -qE '^\| bank_account \|( ([0-9]+|-) \|){3}$' "$out/both/compare.md" ||
+		fail "$(cat "$out/both/compare.md")"
+	[ "$(grep -c '<polyline' "$out/both/found.svg")" = 3 ]
+	run -2 "$ROOT/tests/bench/compare" "$BUILD" --from "$out/nowhere"
 }
 
 @test "the comparison fails where a campaign cannot be carried out" {
