@@ -60,7 +60,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 # makes 73 of them, a minute and more; the search for what differs, of which most
 # are, goes on in queue_free and torn_pair.
 @test "every buggy target is found, and its order is what does it" {
-	local line bad=0 targets once=circular_list
+	local line missed= targets once=circular_list
 
 	[ -z "${MAPLE_FULL:-}" ] || once=
 	targets=$(names "$ROOT/tests/targets")
@@ -73,9 +73,17 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	[ "$(wc -l <<<"$output")" = "$(wc -w <<<"$targets")" ] ||
 		fail "not all were tried"
 	while read -r line; do
-		found $line || { echo "not found: $line"; bad=1; }
+		found $line || { echo "not found: $line"; missed+=" ${line%% *}"; }
 	done <<<"$output"
-	[ "$bad" = 0 ]
+	[ -n "$missed" ] || return 0
+	# On a busy host an order may come about by itself, and nothing fails of it: it
+	# is done with then. With another seed each of them, one or two, is found.
+	[ -z "${MAPLE_FULL:-}" ] && [ "$(wc -w <<<"$missed")" -le 2 ]
+	guest -t 400 -- env MAPLE_SEED=2 "$ROOT/tests/qemu/campaigns" $BACKEND $missed
+	status_is 0
+	while read -r line; do
+		found $line || fail "not found again: $line"
+	done <<<"$output"
 }
 
 @test "no clean program is reported" {
