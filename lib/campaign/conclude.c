@@ -8,10 +8,14 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
+
+#define TEXT_OF(word) #word
+#define TEXT(macro)   TEXT_OF(macro)
 
 /* maple_stop_name - see maple/campaign.h */
 const char *maple_stop_name(enum maple_stop stop)
@@ -46,8 +50,19 @@ bool maple_campaign_untried(const struct maple_campaign *c)
 static char *unobserved(const struct maple_campaign *c)
 {
 	const struct maple_delivery *d = &c->result->delivery;
+	const struct {
+		uint64_t n;
+		const char *what;
+	} missed[] = {
+		{ d->lost, "events that were lost" },
+		{ d->unreached, "sites that no jump reaches" },
+		{ d->threads_over,
+		  "threads of a run, beyond its first " TEXT(MAPLE_THREADS) },
+		{ d->images_over, "libraries that there was no room for" },
+		{ d->calls_over, "calls from places there was no room for" },
+	};
 	const char *slash = strrchr(c->stranger, '/'), *name;
-	size_t size = 0;
+	size_t i, size = 0;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
 
@@ -62,21 +77,10 @@ static char *unobserved(const struct maple_campaign *c)
 	if (*c->stranger)
 		fprintf(out, ", threads of %s, which it started (--exe %s)",
 			c->stranger, slash ? slash + 1 : c->stranger);
-	if (d->lost)
-		fprintf(out, ", %llu events that were lost",
-			(unsigned long long)d->lost);
-	if (d->unreached)
-		fprintf(out, ", %llu sites that no jump reaches",
-			(unsigned long long)d->unreached);
-	if (d->threads_over)
-		fprintf(out, ", %llu threads of a run, beyond its first %d",
-			(unsigned long long)d->threads_over, MAPLE_THREADS);
-	if (d->images_over)
-		fprintf(out, ", %llu libraries that there was no room for",
-			(unsigned long long)d->images_over);
-	if (d->calls_over)
-		fprintf(out, ", %llu calls from places there was no room for",
-			(unsigned long long)d->calls_over);
+	for (i = 0; i < sizeof(missed) / sizeof(*missed); i++)
+		if (missed[i].n)
+			fprintf(out, ", %" PRIu64 " %s", missed[i].n,
+				missed[i].what);
 	if (fclose(out) || !size) {
 		free(text);
 		return NULL;

@@ -14,7 +14,8 @@ function cell(p, s,    key, runs_of, n)
 		? runs_of " (" found[key] " of " n ")" : runs_of
 }
 
-function ahead(    p, s, own, best, runs_of, ratio, worst, which, n, late)
+function ahead(    p, s, i, own, best, runs_of, ratio, worst, which, n, late, sum, \
+	       last, seed)
 {
 	for (p = 1; p <= nprograms; p++) {
 		own = best = NEVER
@@ -28,18 +29,27 @@ function ahead(    p, s, own, best, runs_of, ratio, worst, which, n, late)
 		}
 		if (own >= NEVER || best >= NEVER)
 			continue
-		ratio = own / (best < 1 ? 1 : best)
+		best = best < 1 ? 1 : best
+		ratio = own / best
+		sum += log(ratio > 0 ? ratio : 1)
 		late += ratio > 1.5
 		n++
+		for (i = 1; i <= nfirst[program[p], "auto"]; i++) {
+			runs_of = first_runs[program[p] SUBSEP "auto", i]
+			last = runs_of > last ? runs_of : last
+			seed = runs_of / best > seed ? runs_of / best : seed
+		}
 		if (ratio > worst) {
 			worst = ratio
 			which = program[p]
 		}
 	}
 	if (n)
-		printf "\nauto over the best of the others, by medians: over " \
-			"1.5 on %d of %d programs, %.1f at most (%s)\n",
-			late, n, worst, which
+		printf "\nauto over the best of the others, by medians: %.2f in " \
+			"the geometric mean, over 1.5 on %d of %d programs, " \
+			"%.1f at most (%s); its worst seed %.1f, its last " \
+			"one after %d runs\n",
+			exp(sum / n), late, n, worst, which, seed, last
 }
 
 END {

@@ -252,3 +252,18 @@ failed() {
 	run bash -c "'$mapletest' help > /dev/full"
 	[ "$status" = 125 ]
 }
+
+@test "mapled and its commands name the option that they refuse" {
+	local command build=${BUILD:-$root/build}
+
+	for command in mapled 'mapled watch' 'mapled observer'; do
+		run -2 "$build/"$command --frobnicate
+		[ "$output" = "$command: '--frobnicate': there is no such option; see $command --help" ]
+		run -2 "$build/"$command --socket
+		[ "$output" = "$command: '--socket': a value is missing; see $command --help" ]
+		run -2 "$build/"$command stray
+		[ "$output" = "$command: 'stray': it takes options only; see $command --help" ]
+		run -0 "$build/"$command --help
+		[[ $output = *"usage: $command [options]"* ]]
+	done
+}

@@ -197,9 +197,9 @@ kill_waiting() { # COMMAND
 
 	for ((try = 0; try < 600; try++)); do
 		kill -STOP "$campaign"
-		until grep -q '^State:.T' "/proc/$campaign/status"; do
+		while grep -q '^State:.[^TZX]' "/proc/$campaign/status"; do
 			sleep 0.01
-		done
+		done 2>/dev/null
 		victim=$("$1")
 		if [ -n "$victim" ] && sleeps_for_order "$victim"; then
 			kill -KILL "$victim"

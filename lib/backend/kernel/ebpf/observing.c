@@ -338,7 +338,7 @@ static int target(struct maple_observing *o, struct asked *a)
 	assert(!o->pid && o->pidfd < 0);
 	pid = a->fd < 0 ? 0 : maple_wire_process(a->fd);
 	if (pid <= 0)
-		return refuse(a, "a pidfd belongs to it");
+		return refuse(a, "the pidfd of a living process belongs to it");
 	if ((uint64_t)pid != a->q->value)
 		return maple_error_set(&a->err, EPERM,
 				       "process %d is of another pid namespace",
