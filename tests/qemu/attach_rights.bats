@@ -35,7 +35,9 @@ for try in 1 2 3 4 5; do
 		>/tmp/tool
 	wait $attached
 	status=$?
-	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
+	# As in attach.bats: the crashed thread may stand no longer.
+	jq -e ".findings[0] | (.moments | length > 1) and
+		any(.stacks[]; .failed)" /tmp/json >/dev/null && break
 done
 echo "status $status"
 echo $(cat /tmp/tool)
